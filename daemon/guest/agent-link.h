@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The daemon's side of the agent protocol (schema/agent-protocol.md): JSON Lines over a Channel.
+ * The guest is treated as hostile: line length, total size, nesting and time are bounded; a
+ * malformed line fails the invocation with VM_ERROR_PROTOCOL and a clear reason (the line escaped
+ * and cut). */
+#pragma once
+#include <glib.h>
+
+#include "guest/channel.h"
+#include "model/metric.h"
+#include "model/twoclock.h"
+
+#define AGENT_PROTOCOL 1
+#define AGENT_LINE_MAX (1024 * 1024)        /* bytes in one line */
+#define AGENT_TOTAL_MAX (256 * 1024 * 1024) /* bytes in one session */
+
+typedef enum {
+    AGENT_HELLO,
+    AGENT_PONG,
+    AGENT_FACTS,
+    AGENT_READY,
+    AGENT_UNSUPPORTED,
+    AGENT_FAILED,
+    AGENT_BEGIN,
+    AGENT_END,
+    AGENT_SAMPLE,
+    AGENT_RAW,
+    AGENT_DONE,
+    AGENT_BYE,
+} AgentMessageType;
+
+/* One decoded line. Strings are owned by the message. */
+typedef struct {
+    AgentMessageType type;
+    gint64 id;         /* ping id, or invocation number */
+    gint64 guest_ns;   /* pong, begin, end */
+    Metric metric;     /* sample */
+    GArray *values;    /* double; sample: at least one, all finite */
+    double iterations; /* sample: iterations behind each value, 0: not told */
+    char *reason;      /* unsupported, failed */
+    char *stream;      /* raw: "stdout", "stderr", "file:NAME" */
+    GBytes *raw;       /* raw: decoded bytes */
+    GHashTable *facts; /* char* -> char*: hello and facts (keys dotted: "os.kernel"); else NULL */
+    gint64 count;      /* done, bye: samples sent */
+    gboolean flagged;  /* done: the agent says the copies did not fit its CPUs */
+} AgentMessage;
+
+void agent_message_clear(AgentMessage *message);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AgentMessage, agent_message_clear)
+
+/* Decode one line (without its newline). Pure; the fuzz target. ret_message must be zeroed; it may
+ * be reused after agent_message_clear(). */
+gboolean agent_message_decode(const char *line, gsize length, AgentMessage *ret_message,
+                              GError **error);
+
+typedef struct AgentLink AgentLink;
+
+/* Takes ownership of channel. */
+AgentLink *agent_link_new(Channel *channel);
+void agent_link_free(AgentLink *link);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(AgentLink, agent_link_free)
+
+/* Read one message; messages of types the protocol does not know are an error. */
+gboolean agent_link_read(AgentLink *link, const Wait *wait, AgentMessage *ret_message,
+                         GError **error);
+
+/* Wait for hello, check the protocol version, ask for facts. ret_facts: char* -> char*, hello's and
+ * facts' together; transfer full. */
+gboolean agent_link_hello(AgentLink *link, const Wait *wait, GHashTable **ret_facts,
+                          GError **error);
+
+/* n pings; ret_probes has room for n. */
+gboolean agent_link_ping(AgentLink *link, const Wait *wait, guint n, ClockProbe *ret_probes,
+                         GError **error);
+
+typedef struct {
+    gint64 number; /* invocation number, unique within the session */
+    const char *bench;
+    guint samples, warmup, copies;
+    gint64 sample_ns;     /* 0: the agent's default */
+    gint64 limit_ns;      /* the agent gives up after this; the host's own deadline is in Wait */
+    gint64 warmup_min_ns; /* floor of the warm-up by accelerator; 0 for none */
+    const char *folder;   /* work folder in the guest, or NULL */
+} AgentRequest;
+
+typedef enum { AGENT_PREPARED, AGENT_NOT_SUPPORTED, AGENT_REFUSED } AgentPrepare;
+
+/* Send "run", wait until the agent has set up, calibrated and warmed up ("ready"). With the other
+ * two outcomes *ret_reason (transfer full) says why. */
+gboolean agent_link_prepare(AgentLink *link, const Wait *wait, const AgentRequest *request,
+                            AgentPrepare *ret_prepare, char **ret_reason, GError **error);
+
+typedef struct {
+    ClockProbe begin, end;
+} AgentMarks;
+
+/* Send "go", wait for begin, then in silence for end. Nothing is sent in between. *ret_reason is
+ * set (transfer full) and the outcome AGENT_REFUSED when the agent says "failed" instead of "end".
+ */
+gboolean agent_link_measure(AgentLink *link, const Wait *wait, gint64 number, AgentMarks *ret_marks,
+                            AgentPrepare *ret_outcome, char **ret_reason, GError **error);
+
+/* Send "collect" and read the sample and raw lines up to "done"; each is given to the caller by
+ * agent_link_read-like steps: returns TRUE with ret_message of type SAMPLE, RAW or DONE. Call until
+ * DONE; DONE's count is checked against what was read. */
+gboolean agent_link_collect(AgentLink *link, const Wait *wait, gint64 number, GError **error);
+gboolean agent_link_next(AgentLink *link, const Wait *wait, gint64 number,
+                         AgentMessage *ret_message, GError **error);
+
+/* Send "bye", read its answer, read to EOF, check exit status 0. */
+gboolean agent_link_bye(AgentLink *link, const Wait *wait, GError **error);
+
+/* What the agent wrote to standard error so far; owned by the link. */
+const char *agent_link_errors(const AgentLink *link);

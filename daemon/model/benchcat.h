@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The catalogue of what can be asked for: the agent's benchmarks (by "vmatrix-agent list --json")
+ * and their groups. Pure: built from that text. */
+#pragma once
+#include <glib.h>
+
+typedef struct {
+    char *name;   /* "ops.int32-add" */
+    char *groups; /* space-separated: "ops arithmetic" */
+    char *metric; /* main metric's name */
+    char *unit;
+    char *direction;
+    char *summary; /* what it measures, one line */
+    char *os;      /* space-separated: "linux freebsd windows" */
+} BenchInfo;
+
+typedef struct {
+    GPtrArray *benches; /* BenchInfo*, in the agent's order */
+} BenchCatalogue;
+
+BenchCatalogue *bench_catalogue_parse(const char *json, gsize length, GError **error);
+void bench_catalogue_free(BenchCatalogue *catalogue);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(BenchCatalogue, bench_catalogue_free)
+
+/* Expand the plan's workload names (benches or groups) to bench names, each once, in the order of
+ * first mention. plan_path and lines (of each name) are for messages; unknown names get a
+ * suggestion. Transfer full (strings owned by the array). */
+GPtrArray *bench_catalogue_expand(const BenchCatalogue *catalogue, const GPtrArray *names,
+                                  const char *plan_path, const GArray *lines, GError **error);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plan: one experiment. YAML, "version: 1"; see schema/plan.schema.json. */
+#pragma once
+#include <glib.h>
+
+#include "model/inventory.h"
+
+/* One edit of the domain XML: set the attribute or text node that xpath (relative to <domain>)
+ * names. */
+typedef struct {
+    char *xpath;
+    char *value;
+} DomainEdit;
+
+typedef struct {
+    char *name;
+    GPtrArray *edits; /* DomainEdit*, may be empty */
+    char *cmdline;    /* added to the guest's kernel command line; NULL: unchanged */
+    guint line, column;
+} PlanLevel;
+
+typedef struct {
+    char *name;        /* [a-z][a-z0-9-]* */
+    GPtrArray *levels; /* PlanLevel*, at least one */
+    guint line, column;
+} PlanAxis;
+
+/* Pairs axis -> level (indices into plan->axes and its levels): exclude, include, baseline. */
+typedef struct {
+    GArray *axis;  /* guint */
+    GArray *level; /* guint */
+    guint line, column;
+} PlanMatch;
+
+typedef enum { CACHE_LEAVE, CACHE_WARM, CACHE_COLD } CachePolicy;
+typedef enum { BOOT_PER_CELL, BOOT_PER_WORKLOAD } BootPer;
+typedef enum { ON_TIMEOUT_FAIL, ON_TIMEOUT_RUN } OnTimeout; /* run and flag */
+
+typedef struct {
+    char *path;
+    char *text;
+    char *digest; /* hex SHA-256 of text */
+    char *name;
+    GPtrArray *axes;    /* PlanAxis*, sorted by name */
+    guint64 memory;     /* bytes for each guest, unless "memory" is an axis */
+    GPtrArray *exclude; /* PlanMatch* */
+    GPtrArray
+        *include; /* PlanMatch*: cells that exclude took away and that are wanted all the same */
+    PlanMatch *baseline;    /* or NULL */
+    GPtrArray *workloads;   /* char*: names of workloads or groups, as written */
+    GArray *workload_lines; /* guint: where each stands, for later messages */
+    struct {
+        guint boots; /* blocks; default 3 */
+        BootPer boot_per;
+        guint invocations; /* default 1 */
+        guint samples;     /* an invocation; default 11 */
+        guint warmup;      /* thrown-away samples before each invocation, at least; default 1 */
+        gint64 sample_ns;  /* target time of one sample; 0: the agent's default */
+    } repeat;
+    guint64 seed; /* order.seed; default 1 */
+    struct {
+        CachePolicy host, guest;
+    } cache;
+    struct {
+        double cpu_busy;  /* fraction of all CPUs, 0..1; default 0.03 */
+        gint64 settle_ns; /* default 10 s */
+        gint64 wait_ns;   /* default 15 m */
+        OnTimeout on_timeout;
+        gboolean gate; /* idle: off gives FALSE */
+    } idle;
+    struct {
+        gint64 boot_ns;       /* default 3 m */
+        gint64 invocation_ns; /* default 30 m */
+        guint attempts;       /* default 3 */
+        gint stop_by_minute;  /* minute of the local day, or -1 */
+        double drift_ppm;     /* allowed beyond the bound; default 500 */
+    } limits;
+} Plan;
+
+Plan *plan_load(const char *path, GError **error);
+/* length -1: up to the NUL. */
+Plan *plan_parse(const char *path, const char *text, gssize length, GError **error);
+void plan_free(Plan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+
+/* Check names against the site: each level of "hypervisor" and "guest" must be in the inventory,
+ * each guest must be bootable by each hypervisor it is paired with, edits only where they can work.
+ * Errors carry the plan's file:line:column and "did you mean". */
+gboolean plan_check(const Plan *plan, const Inventory *inventory, GError **error);
+
+/* Index of the axis, or -1. */
+int plan_axis_index(const Plan *plan, const char *name);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Logging: GLib's structured log (g_debug, g_info, g_message, g_warning) with one writer, to
+ * standard error, or to the journal with its fields where standard error is the journal. */
+#pragma once
+#include <glib.h>
+
+typedef enum { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG_ALL } LogLevel;
+
+/* Install the writer. Call once, first. */
+void log_init(LogLevel level);
+
+/* Between these two nothing is written: lines are kept in memory (at most 1000, then counted) and
+ * come out at log_release(). Held while an invocation runs: the observer stays silent. */
+void log_hold(void);
+void log_release(void);
