@@ -24,8 +24,15 @@ typedef enum { IDLE_OPEN, IDLE_TIMEOUT } IdleResult;
 typedef struct {
     double cpu_busy;  /* bound, 0..1 */
     gint64 settle_ns; /* must stay below the bound this long without a break */
-    gint64 wait_ns;   /* give up after this */
+    gint64 wait_ns;   /* give up after this; never sooner than settle_ns */
 } IdleLimits;
+
+typedef enum { IDLE_STEP_OPEN, IDLE_STEP_GO_ON, IDLE_STEP_RESTART } IdleStep;
+
+/* The verdict after one more sample: the slice since last must be below the bound, else the window
+ * starts again at now; a window settle_ns long opens the gate. Pure. */
+IdleStep idle_judge(const IdleLimits *limits, const IdleSample *window, const IdleSample *last,
+                    const IdleSample *now);
 
 /* Wait until the host was below the bound for settle_ns. *ret_who (transfer full): after a
  * time-out, the processes that took the most CPU, by name: "apt-get (pid 412) 0.93 CPUs, …". FALSE
