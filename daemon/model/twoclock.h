@@ -27,8 +27,11 @@ typedef struct {
 } TwoClock;
 
 /* begin: sent = host's go, guest = begin mark, received = its arrival. before/after: pings around
- * the invocation. end: guest = end mark, received = its arrival, sent = begin's arrival at the
- * least. limit_ppm: the drift allowed beyond the bound. Pure. */
+ * the invocation, in any number. end: guest = end mark, received = its arrival, sent = host's go
+ * too: the begin's arrival would be no bound, a late one can come after the end. limit_ppm: the
+ * drift allowed beyond the bound, from 0. Where the result is not usable, host_ns and guest_ns are
+ * the plain differences of the arrivals and of the stamps (0 when a stamp is below 0), and drift
+ * and bound are 0. Pure. */
 void twoclock_judge(const ClockProbe *begin, const ClockProbe *end, const ClockProbe *before,
                     guint n_before, const ClockProbe *after, guint n_after, double limit_ppm,
                     TwoClock *ret_result);
