@@ -4,6 +4,7 @@
 #include <glib.h>
 
 #include "model/inventory.h"
+#include "guest/overlay.h"
 #include "model/plan.h"
 #include "util/wait.h"
 
@@ -20,6 +21,8 @@ typedef struct {
     const GPtrArray *edits; /* DomainEdit* in order of axes, or NULL */
     const char *cmdline;    /* whole kernel command line, or NULL */
     const char *overlay;    /* path of this boot's overlay, or NULL (kernel+initramfs guest) */
+    const OverlayBase *base; /* its base's chain; NULL: libvirt finds it, and changes the owner of
+                                the base files for good where its daemon runs as root */
     const char *folder;     /* this run's folder: console.log goes there */
     const char *owner;      /* text for the metadata element: campaign uuid, run id */
     guint forward_port;     /* loopback port for ADDRESS_FORWARD */
@@ -43,6 +46,15 @@ typedef struct {
 void hv_address_clear(HvAddress *address);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(HvAddress, hv_address_clear)
 
+/* A domain with vmatrix's metadata, found by looking. */
+typedef struct {
+    char *uuid;
+    char *name;
+    char *owner; /* the text of the metadata element */
+} HvOrphan;
+
+void hv_orphan_free(HvOrphan *orphan);
+
 typedef struct Hypervisor Hypervisor; /* one connection, or nothing for bare */
 typedef struct HvDomain HvDomain;     /* one started (or about to start) subject */
 
@@ -53,6 +65,7 @@ struct hypervisor_ops {
     void (*close)(Hypervisor *hv);
     /* Make the domain's description; nothing is started. */
     gboolean (*define)(Hypervisor *hv, const HvSpec *spec, HvDomain *domain, GError **error);
+    /* VM_ERROR_BUSY: another process took forward_port meanwhile; define again with another. */
     gboolean (*start)(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error);
     gboolean (*address)(Hypervisor *hv, HvDomain *domain, const Wait *wait, HvAddress *ret_address,
                         GError **error);
@@ -67,7 +80,7 @@ struct hypervisor_ops {
     /* Add facts (char* -> char*): versions, live XML under "domain.xml", accelerator. domain may be
      * NULL. */
     gboolean (*facts)(Hypervisor *hv, HvDomain *domain, GHashTable *facts, GError **error);
-    /* Domains that carry vmatrix's metadata: char* UUIDs; with their owner text. */
+    /* HvOrphan*: all domains that carry vmatrix's metadata, running or not; transfer full. */
     GPtrArray *(*orphans)(Hypervisor *hv, GError **error);
 };
 

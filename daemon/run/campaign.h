@@ -7,28 +7,33 @@
 #include "util/wait.h"
 
 typedef struct {
-    gint64 done, total; /* runs */
+    gint64 done, total; /* runs, reruns included; done counts those below too */
     gint64 failed, contaminated, interrupted, skipped;
+    gint64 partial; /* clean runs in which some invocation failed */
 } CampaignTotals;
 
 /* What the caller shows while it runs. Called between steps, never while an invocation runs. */
 typedef struct {
+    /* step is the name of the step that begins; eta_ns -1: not known yet. */
     void (*step)(void *data, const StoreRun *run, const char *step, const CampaignTotals *totals,
                  gint64 eta_ns);
     void (*finished)(void *data, const StoreRun *run, const char *verdict, const char *reason,
-                     const CampaignTotals *totals);
+                     gint64 duration_ns, const CampaignTotals *totals);
     void *data;
 } CampaignWatch;
 
 typedef struct {
     const char *agent; /* path of the static Linux agent; NULL: searched for */
     const char *work;  /* folder for runs; NULL: "runs" beside the database */
-    const char *keep;  /* or NULL */
     Cancel *cancel;
     const CampaignWatch *watch; /* or NULL */
 } CampaignOptions;
 
-/* Run until the queue is empty or cancel is set. FALSE only for failures of the whole (environment,
- * store); failed runs are counted. */
+/* Run until the queue is empty or cancel is set (then the run in flight is interrupted and queued
+ * again, and the campaign is cancelled). FALSE only for failures of the whole (environment, store,
+ * another measurement holds the host); failed runs are counted. */
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
                       CampaignTotals *ret_totals, GError **error);
+
+/* The exit code for these totals: VM_EXIT_DONE, _CELL_FAILED or _PARTIAL. */
+int campaign_exit_code(const CampaignTotals *totals);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/invoke.h"
+
+#include "host/cache.h"
+#include "host/idle.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/log.h"
+
+enum { PINGS = 5 };
+
+/* Warm-up floors: emulation translates code first, and its translation cache must be hot; a native
+ * CPU must have left its idle states and ramped its clock. */
+static const gint64 warmup_tcg_ns = 100 * CLOCK_NS_PER_MS;
+static const gint64 warmup_native_ns = 20 * CLOCK_NS_PER_MS;
+
+typedef struct {
+    Attempt *attempt;
+    Store *store;
+    StoreInvocation record;
+    AgentRequest request;
+    ClockProbe before[PINGS], after[PINGS];
+    AgentMarks marks;
+    ObserverCost cost;
+    gint64 started_mono_ns;
+} Invocation;
+
+void invoke_totals_clear(InvokeTotals *totals)
+{
+    g_clear_pointer(&totals->reason, g_free);
+    *totals = (InvokeTotals){0};
+}
+
+static void invocation_init(Invocation *invocation, Attempt *attempt, Store *store, gint64 run,
+                            const char *workload, guint position, guint ordinal, gint64 number)
+{
+    const Plan *plan = attempt->spec.plan;
+    gboolean tcg = attempt->spec.hypervisor->accelerator == ACCELERATOR_TCG;
+
+    *invocation = (Invocation){.attempt = attempt, .store = store};
+    invocation->record = (StoreInvocation){.run = run,
+                                           .position = position,
+                                           .ordinal = ordinal,
+                                           .workload = workload,
+                                           .state = "done",
+                                           .started_wall_ns = clock_wall_ns()};
+    invocation->request = (AgentRequest){
+        .number = number,
+        .bench = workload,
+        .samples = plan->repeat.samples,
+        .warmup = plan->repeat.warmup,
+        .copies = 1,
+        .sample_ns = plan->repeat.sample_ns,
+        .limit_ns = plan->limits.invocation_ns,
+        .warmup_min_ns = tcg ? warmup_tcg_ns : warmup_native_ns,
+        .folder = attempt->guest_folder != NULL ? attempt->guest_folder : attempt->folder};
+    invocation->started_mono_ns = clock_mono_ns();
+}
+
+/* ---- caches ---- */
+
+static gboolean guest_cache_cold(Attempt *attempt, const Wait *wait, GError **error)
+{
+    g_auto(SshResult) result = {0};
+
+    if (attempt->peer == NULL)
+        return TRUE;
+    if (!ssh_peer_run(attempt->peer, wait, "sync; echo 3 > /proc/sys/vm/drop_caches", NULL, 0,
+                      &result, error))
+        return FALSE;
+    if (result.status != 0) {
+        g_set_error(error, VM_ERROR, VM_ERROR_FAILED,
+                    "the guest's page cache could not be dropped (%s); log in as root there, or "
+                    "leave cache.guest out of the plan",
+                    g_strchomp(result.errors->str));
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean set_caches(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const Plan *plan = attempt->spec.plan;
+    const InventoryGuest *guest = attempt->spec.guest;
+
+    if (plan->cache.guest == CACHE_COLD && !guest_cache_cold(attempt, wait, error))
+        return FALSE;
+    if (plan->cache.host == CACHE_COLD)
+        return host_cache_drop(error);
+    if (plan->cache.host == CACHE_WARM && guest != NULL && guest->disk != NULL)
+        return host_cache_warm(guest->disk, error);
+    return TRUE;
+}
+
+/* ---- one invocation ---- */
+
+static gboolean prepare(Invocation *invocation, const Wait *wait, AgentPrepare *ret_outcome,
+                        char **ret_reason, GError **error)
+{
+    gint64 since = clock_mono_ns();
+
+    if (!set_caches(invocation->attempt, wait, error) ||
+        !agent_link_prepare(invocation->attempt->link, wait, &invocation->request, ret_outcome,
+                            ret_reason, error))
+        return FALSE;
+    invocation->record.prepare_ns = clock_mono_ns() - since;
+    return TRUE;
+}
+
+/* From go to end the daemon is silent: no log, no database, no packet but the marks. */
+static gboolean measure(Invocation *invocation, const Wait *wait, AgentPrepare *ret_outcome,
+                        char **ret_reason, GError **error)
+{
+    AgentLink *link = invocation->attempt->link;
+    ObserverCost from, to;
+    gboolean ok;
+
+    if (!agent_link_ping(link, wait, PINGS, invocation->before, error))
+        return FALSE;
+    log_hold();
+    observer_cost(&from);
+    ok = agent_link_measure(link, wait, invocation->request.number, &invocation->marks, ret_outcome,
+                            ret_reason, error);
+    observer_cost(&to);
+    log_release();
+    invocation->record.observer_cpu_ns = to.cpu_ns - from.cpu_ns;
+    invocation->record.observer_switches = to.switches - from.switches;
+    if (!ok || *ret_outcome != AGENT_PREPARED)
+        return ok;
+    return agent_link_ping(link, wait, PINGS, invocation->after, error);
+}
+
+static void judge_clocks(Invocation *invocation)
+{
+    TwoClock *clocks = &invocation->record.clocks;
+
+    twoclock_judge(&invocation->marks.begin, &invocation->marks.end, invocation->before, PINGS,
+                   invocation->after, PINGS, invocation->attempt->spec.plan->limits.drift_ppm,
+                   clocks);
+    if (clocks->flagged) {
+        invocation->record.flags = "drift";
+        attempt_flag(invocation->attempt, "drift");
+    }
+}
+
+static gboolean store_message(Invocation *invocation, gint64 id, const AgentMessage *message,
+                              GError **error)
+{
+    if (message->type == AGENT_RAW)
+        return store_raw_add(invocation->store, invocation->record.run, id, message->stream,
+                             message->raw, error);
+    return store_samples_add(invocation->store, id, &message->metric,
+                             (const double *)(void *)message->values->data, message->values->len,
+                             message->iterations, error);
+}
+
+static gboolean collect_into(Invocation *invocation, const Wait *wait, gint64 id, GError **error)
+{
+    AgentLink *link = invocation->attempt->link;
+    gint64 number = invocation->request.number;
+
+    if (!agent_link_collect(link, wait, number, error))
+        return FALSE;
+    for (;;) {
+        g_auto(AgentMessage) message = {0};
+
+        if (!agent_link_next(link, wait, number, &message, error))
+            return FALSE;
+        if (message.type == AGENT_DONE) {
+            if (message.flagged)
+                attempt_flag(invocation->attempt, "copies-exceed-cpus");
+            return TRUE;
+        }
+        /* The guest names the metric; which workload it belongs to is ours to say. */
+        g_free(message.metric.workload);
+        message.metric.workload = g_strdup(invocation->record.workload);
+        if (!store_message(invocation, id, &message, error))
+            return FALSE;
+    }
+}
+
+/* Store a row without samples: failed or unsupported, with the reason. */
+static gboolean store_reason(Invocation *invocation, const char *state, const char *reason,
+                             GError **error)
+{
+    gint64 id;
+
+    invocation->record.state = state;
+    invocation->record.reason = reason;
+    return store_invocation_begin(invocation->store, &invocation->record, &id, error) &&
+           store_invocation_commit(invocation->store, error);
+}
+
+static gboolean store_measured(Invocation *invocation, const Wait *wait, GError **error)
+{
+    gint64 id;
+
+    if (!store_invocation_begin(invocation->store, &invocation->record, &id, error))
+        return FALSE;
+    if (!collect_into(invocation, wait, id, error)) {
+        store_invocation_abort(invocation->store);
+        return FALSE;
+    }
+    return store_invocation_commit(invocation->store, error);
+}
+
+/* Prepare, measure, collect; *ret_outcome other than AGENT_PREPARED: the agent said no, and why. */
+static gboolean invocation_work(Invocation *invocation, AgentPrepare *ret_outcome,
+                                char **ret_reason, GError **error)
+{
+    Wait wait = attempt_wait(invocation->attempt, invocation->record.workload,
+                             invocation->request.limit_ns);
+
+    if (!prepare(invocation, &wait, ret_outcome, ret_reason, error))
+        return FALSE;
+    if (*ret_outcome != AGENT_PREPARED)
+        return TRUE;
+    if (!measure(invocation, &wait, ret_outcome, ret_reason, error))
+        return FALSE;
+    if (*ret_outcome != AGENT_PREPARED)
+        return TRUE;
+    judge_clocks(invocation);
+    return store_measured(invocation, &wait, error);
+}
+
+static void note_reason(InvokeTotals *totals, const char *workload, const char *reason)
+{
+    if (totals->reason == NULL)
+        totals->reason = g_strdup_printf("%s: %s", workload, reason);
+}
+
+static gboolean invoke_one(Invocation *invocation, InvokeTotals *totals, GError **error)
+{
+    AgentPrepare outcome = AGENT_PREPARED;
+    g_autofree char *reason = NULL;
+
+    if (!invocation_work(invocation, &outcome, &reason, error)) {
+        g_prefix_error(error, "workload %s: ", invocation->record.workload);
+        attempt_explain(invocation->attempt, error);
+        totals->failed++;
+        note_reason(totals, invocation->record.workload, (*error)->message);
+        /* The first error is the one to tell, should the store fail too. */
+        store_reason(invocation, "failed", (*error)->message, NULL);
+        return FALSE;
+    }
+    switch (outcome) {
+    case AGENT_PREPARED:
+        totals->done++;
+        return TRUE;
+    case AGENT_NOT_SUPPORTED:
+        totals->unsupported++;
+        return store_reason(invocation, "unsupported", reason, error);
+    case AGENT_REFUSED:
+        break;
+    }
+    totals->failed++;
+    note_reason(totals, invocation->record.workload, reason);
+    return store_reason(invocation, "failed", reason, error);
+}
+
+gboolean invoke_all(Attempt *attempt, Store *store, gint64 run, const GPtrArray *workloads,
+                    const guint *order, guint n_order, InvokeTotals *ret_totals, GError **error)
+{
+    guint invocations = attempt->spec.plan->repeat.invocations;
+    gint64 number = 0;
+
+    for (guint i = 0; i < n_order; i++) {
+        for (guint ordinal = 1; ordinal <= invocations; ordinal++) {
+            Invocation invocation;
+
+            invocation_init(&invocation, attempt, store, run,
+                            g_ptr_array_index(workloads, order[i]), i, ordinal, ++number);
+            if (!invoke_one(&invocation, ret_totals, error))
+                return FALSE;
+        }
+    }
+    return TRUE;
+}

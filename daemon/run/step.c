@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/step.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "guest/forward.h"
+#include "host/idle.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/io.h"
+
+/* Undoing must not hang, and must not be cut short by the cancel that caused it. */
+static const gint64 undo_limit_ns = 30 * CLOCK_NS_PER_S;
+static const gint64 shutdown_limit_ns = 30 * CLOCK_NS_PER_S;
+
+static Wait undo_wait(const char *step)
+{
+    return (Wait){.deadline_ns = clock_mono_ns() + undo_limit_ns, .guard_fd = -1, .step = step};
+}
+
+static void note(const char *step, GError **error)
+{
+    if (*error != NULL)
+        g_warning("%s: %s", step, (*error)->message);
+    g_clear_error(error);
+}
+
+static gint64 short_limit(const Attempt *attempt)
+{
+    return 60 * CLOCK_NS_PER_S;
+}
+
+static gint64 boot_limit(const Attempt *attempt)
+{
+    return attempt->spec.plan->limits.boot_ns;
+}
+
+static gint64 gate_limit(const Attempt *attempt)
+{
+    return attempt->spec.plan->idle.wait_ns + attempt->spec.plan->idle.settle_ns +
+           60 * CLOCK_NS_PER_S;
+}
+
+/* ---- gate ---- */
+
+static gboolean gate_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const Plan *plan = attempt->spec.plan;
+    IdleLimits limits = {.cpu_busy = plan->idle.cpu_busy,
+                         .settle_ns = plan->idle.settle_ns,
+                         .wait_ns = plan->idle.wait_ns};
+    g_autofree char *who = NULL;
+    IdleResult result;
+    double busy;
+
+    if (!plan->idle.gate)
+        return TRUE;
+    if (!idle_wait(wait, &limits, &result, &busy, &who, error))
+        return FALSE;
+    if (result == IDLE_OPEN)
+        return TRUE;
+    if (plan->idle.on_timeout == ON_TIMEOUT_RUN) {
+        g_message("the host did not become idle: %s; going on as the plan says", who);
+        attempt_flag(attempt, "host-busy");
+        return TRUE;
+    }
+    g_set_error(error, VM_ERROR, VM_ERROR_TIMEOUT,
+                "the host was busy (%.0f %% CPU, %.0f %% allowed): %s; stop that, or raise "
+                "idle.cpu-busy or idle.wait in the plan",
+                busy * 100, limits.cpu_busy * 100, who);
+    return FALSE;
+}
+
+/* ---- folder ---- */
+
+static gboolean folder_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    attempt->folder = g_build_filename(attempt->spec.work, attempt->spec.name, NULL);
+    /* What an earlier life of this run left there must never be taken for this run's. */
+    if (!io_remove_tree(attempt->folder, error) || !io_make_folder(attempt->folder, error))
+        return FALSE;
+    /* The hypervisor's own user must pass through to the overlay; it need not list. */
+    if (chmod(attempt->folder, 0711) != 0) {
+        g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT, "%s: chmod: %s", attempt->folder,
+                    g_strerror(errno));
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static void folder_undo(Attempt *attempt)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (attempt->folder != NULL && !io_remove_tree(attempt->folder, &error))
+        note("folder", &error);
+}
+
+/* ---- hypervisor connection ---- */
+
+static gboolean connect_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    attempt->hv = hypervisor_open(attempt->spec.hypervisor, wait, error);
+    return attempt->hv != NULL;
+}
+
+static void connect_undo(Attempt *attempt)
+{
+    g_clear_pointer(&attempt->hv, hypervisor_free);
+}
+
+/* ---- overlay ---- */
+
+static gboolean overlay_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const InventoryGuest *guest = attempt->spec.guest;
+    g_autoptr(OverlayBase) base = NULL;
+
+    if (guest->disk == NULL)
+        return TRUE;
+    base = overlay_base_probe(wait, guest->disk, guest->disk_format, error);
+    if (base == NULL)
+        return FALSE;
+    attempt->overlay = g_build_filename(attempt->folder, "overlay.qcow2", NULL);
+    return overlay_create(wait, attempt->overlay, guest->disk, base, error);
+}
+
+static void overlay_undo(Attempt *attempt)
+{
+    g_autoptr(GError) error = NULL;
+    Wait wait = undo_wait("overlay");
+
+    if (attempt->overlay != NULL && !overlay_remove(&wait, attempt->overlay, &error))
+        note("overlay", &error);
+}
+
+/* ---- domain ---- */
+
+/* The guest's own command line with what the cell adds; transfer full, or NULL. */
+static char *whole_cmdline(const AttemptSpec *spec)
+{
+    const char *own = spec->guest->cmdline;
+
+    if (spec->cmdline == NULL || *spec->cmdline == '\0')
+        return g_strdup(own);
+    return own != NULL ? g_strdup_printf("%s %s", own, spec->cmdline) : g_strdup(spec->cmdline);
+}
+
+static gboolean define_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const AttemptSpec *spec = &attempt->spec;
+    g_autofree char *cmdline = whole_cmdline(spec);
+    HvSpec hv_spec = {.hypervisor = spec->hypervisor,
+                      .guest = spec->guest,
+                      .name = (char *)spec->name,
+                      .uuid = attempt->uuid,
+                      .vcpus = spec->vcpus,
+                      .memory = spec->memory,
+                      .edits = spec->edits,
+                      .cmdline = cmdline,
+                      .overlay = attempt->overlay,
+                      .folder = attempt->folder,
+                      .owner = spec->owner,
+                      .cpus = attempt->cpus};
+
+    if (spec->guest->address == ADDRESS_FORWARD && !forward_port_find(&hv_spec.forward_port, error))
+        return FALSE;
+    attempt->domain = hv_domain_new();
+    return attempt->hv->ops->define(attempt->hv, &hv_spec, attempt->domain, error);
+}
+
+static void define_undo(Attempt *attempt)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (attempt->domain != NULL && attempt->hv != NULL &&
+        !attempt->hv->ops->undefine(attempt->hv, attempt->domain, &error))
+        note("undefine", &error);
+    attempt->guard_fd = -1;
+    g_clear_pointer(&attempt->domain, hv_domain_free);
+}
+
+static gboolean start_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    gint64 since = clock_mono_ns();
+
+    if (!attempt->hv->ops->start(attempt->hv, attempt->domain, wait, error))
+        return FALSE;
+    attempt_phase(attempt, "create", since);
+    attempt->guard_fd = attempt->domain->pidfd;
+    return attempt->hv->ops->facts(attempt->hv, attempt->domain, attempt->hypervisor_facts, error);
+}
+
+static void start_undo(Attempt *attempt)
+{
+    g_autoptr(GError) error = NULL;
+    Wait wait = undo_wait("destroy");
+
+    if (attempt->domain != NULL && attempt->domain->started &&
+        !attempt->hv->ops->destroy(attempt->hv, attempt->domain, &wait, &error))
+        note("destroy", &error);
+}
+
+static gboolean address_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    return attempt->hv->ops->address(attempt->hv, attempt->domain, wait, &attempt->address, error);
+}
+
+/* ---- SSH ---- */
+
+static gboolean ssh_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const InventoryGuest *guest = attempt->spec.guest;
+    SshTarget target = {.host = attempt->address.host,
+                        .port = attempt->address.port,
+                        .user = guest->user,
+                        .key = guest->key,
+                        .host_key = attempt->spec.host_key,
+                        .guest = guest->name};
+    g_auto(SshTimes) times = {0};
+    gint64 since = clock_mono_ns();
+
+    attempt->peer = ssh_peer_connect(&target, wait, &times, error);
+    if (attempt->peer == NULL)
+        return FALSE;
+    attempt->host_key = g_strdup(times.host_key);
+    AttemptPhase phases[] = {
+        {"ssh-first-byte", clock_wall_ns() - (clock_mono_ns() - since),
+         times.first_byte_ns - since},
+        {"ssh-authenticated", clock_wall_ns() - (clock_mono_ns() - times.first_byte_ns),
+         times.authenticated_ns - times.first_byte_ns},
+    };
+    g_array_append_vals(attempt->phases, phases, G_N_ELEMENTS(phases));
+    return TRUE;
+}
+
+static void ssh_undo(Attempt *attempt)
+{
+    g_clear_pointer(&attempt->peer, ssh_peer_free);
+}
+
+static gboolean push_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    gsize length;
+    const void *data = g_bytes_get_data(attempt->spec.agent, &length);
+
+    return ssh_peer_push_agent(attempt->peer, wait, attempt->spec.guest->folder, data, length,
+                               &attempt->guest_folder, error);
+}
+
+/* ---- agent ---- */
+
+static gboolean link_up(Attempt *attempt, Channel *channel, const Wait *wait, GError **error)
+{
+    attempt->link = agent_link_new(channel);
+    return agent_link_hello(attempt->link, wait, &attempt->guest_facts, error);
+}
+
+static gboolean agent_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    g_autofree char *path = g_build_filename(attempt->guest_folder, "vmatrix-agent", NULL);
+    const char *argv[] = {path, "session", NULL};
+    Channel *channel = ssh_peer_open(attempt->peer, wait, argv, error);
+
+    return channel != NULL && link_up(attempt, channel, wait, error);
+}
+
+static gboolean local_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    const char *argv[] = {attempt->spec.agent_path, "session", NULL};
+    int pidfd = -1;
+    Channel *channel = channel_local_new(argv, attempt->cpus, &pidfd, error);
+
+    if (channel == NULL)
+        return FALSE;
+    attempt->guard_fd = pidfd;
+    return link_up(attempt, channel, wait, error);
+}
+
+static void agent_undo(Attempt *attempt)
+{
+    if (attempt->spec.guest == NULL)
+        attempt->guard_fd = -1; /* the channel owns it */
+    g_clear_pointer(&attempt->link, agent_link_free);
+}
+
+/* ---- the table ---- */
+
+const struct step_ops step_table[] = {
+    {.name = "gate", .goal = ATTEMPT_AT_SSH, .limit = gate_limit, .enter = gate_enter},
+    {.name = "folder",
+     .goal = ATTEMPT_AT_SSH,
+     .limit = short_limit,
+     .enter = folder_enter,
+     .undo = folder_undo},
+    {.name = "connect",
+     .goal = ATTEMPT_AT_SSH,
+     .limit = short_limit,
+     .enter = connect_enter,
+     .undo = connect_undo},
+    {.name = "overlay",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_SSH,
+     .limit = short_limit,
+     .enter = overlay_enter,
+     .undo = overlay_undo},
+    {.name = "define",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_SSH,
+     .limit = short_limit,
+     .enter = define_enter,
+     .undo = define_undo},
+    {.name = "start",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_SSH,
+     .limit = boot_limit,
+     .enter = start_enter,
+     .undo = start_undo},
+    {.name = "address",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_SSH,
+     .limit = boot_limit,
+     .enter = address_enter},
+    {.name = "ssh",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_SSH,
+     .limit = boot_limit,
+     .enter = ssh_enter,
+     .undo = ssh_undo},
+    {.name = "push",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_AGENT,
+     .limit = short_limit,
+     .enter = push_enter},
+    {.name = "agent",
+     .scope = STEP_DOMAIN,
+     .goal = ATTEMPT_AT_AGENT,
+     .limit = short_limit,
+     .enter = agent_enter,
+     .undo = agent_undo},
+    {.name = "process",
+     .scope = STEP_BARE,
+     .goal = ATTEMPT_AT_AGENT,
+     .limit = short_limit,
+     .enter = local_enter,
+     .undo = agent_undo},
+};
+const guint step_table_length = G_N_ELEMENTS(step_table);
+
+/* ---- taking down ---- */
+
+static gboolean say_bye(Attempt *attempt, GError **error)
+{
+    Wait wait = attempt_wait(attempt, "bye", 10 * CLOCK_NS_PER_S);
+
+    if (attempt->link == NULL || agent_link_bye(attempt->link, &wait, error))
+        return TRUE;
+    attempt_explain(attempt, error);
+    return FALSE;
+}
+
+static gboolean shut_down(Attempt *attempt, GError **error)
+{
+    Wait wait = {.deadline_ns = clock_mono_ns() + shutdown_limit_ns,
+                 .cancel = attempt->spec.cancel,
+                 .guard_fd = -1,
+                 .step = "shutdown"};
+    gboolean forced = FALSE;
+
+    if (attempt->domain == NULL || !attempt->domain->started)
+        return TRUE;
+    if (!attempt->hv->ops->shutdown(attempt->hv, attempt->domain, &wait, &forced, error))
+        return FALSE;
+    if (forced)
+        attempt_flag(attempt, "forced");
+    return TRUE;
+}
+
+gboolean step_take_down(Attempt *attempt, GError **error)
+{
+    if (!say_bye(attempt, error))
+        return FALSE;
+    agent_undo(attempt);
+    ssh_undo(attempt);
+    return shut_down(attempt, error);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An agent that follows the protocol, or breaks it in the way that FAKE_AGENT names.
+
+FAKE_AGENT is a list of modes separated by spaces, one for each session in turn (the last one stays); the session
+number is kept in the file FAKE_AGENT_COUNT, so that a test can have the second run fail and the third succeed.
+"""
+import json
+import os
+import sys
+import time
+
+CATALOGUE = [
+    {"name": "fake." + name, "groups": "fake all", "metric": "latency", "unit": "ns",
+     "direction": "lower", "summary": "does " + name, "os": "linux"}
+    for name in ("one", "two", "refuses", "lacks")
+]
+
+
+def send(**message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+BASE = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+RATE = 1.0  # of this agent's clock; "fast" makes it 1 % fast
+
+
+def now():
+    elapsed = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - BASE
+    return BASE + int(elapsed * RATE)
+
+
+def this_mode():
+    modes = os.environ.get("FAKE_AGENT", "good").split()
+    path = os.environ["FAKE_AGENT_COUNT"]
+    count = int(open(path).read()) if os.path.exists(path) else 0
+    with open(path, "w") as f:
+        f.write(str(count + 1))
+    return modes[min(count, len(modes) - 1)]
+
+
+def measure(mode, number):
+    if mode == "garbage":
+        sys.stdout.write("Segmentation fault\n")
+    elif mode == "dies":
+        os._exit(139)
+    elif mode == "hangs":
+        time.sleep(3600)
+    send(type="begin", invocation=number, t=now())
+    time.sleep(1.2 if mode == "fast" else 0.01)
+    send(type="end", invocation=number, t=now())
+
+
+def run(mode, request):
+    number, bench = request["invocation"], request["bench"]
+    if bench == "fake.lacks":
+        send(type="unsupported", invocation=number, reason="this machine has no such thing")
+    elif bench == "fake.refuses" or mode == "refuses-all":
+        send(type="failed", invocation=number, reason="the file system is full")
+    else:
+        send(type="ready", invocation=number)
+
+
+def session():
+    global RATE
+    mode, values, sent = this_mode(), 0, 0
+    RATE = 1.01 if mode == "fast" else 1.0
+    if mode == "silent":
+        time.sleep(3600)
+    send(type="hello", protocol=1, version="fake", clock="CLOCK_MONOTONIC_RAW", resolution_ns=1,
+         clock_cost_ns=20.0, os="linux", arch="x86_64", cpus=1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        kind = request["type"]
+        if kind == "ping":
+            send(type="pong", id=request["id"], t=now())
+        elif kind == "facts":
+            send(type="facts", facts={"os.kernel": "fake"})
+        elif kind == "run":
+            values = request["samples"]
+            run(mode, request)
+        elif kind == "go":
+            measure(mode, request["invocation"])
+        elif kind == "collect":
+            number = request["invocation"]
+            send(type="sample", invocation=number, metric="latency", unit="ns", direction="lower",
+                 revision=1, values=[float(i + 1) for i in range(values)])
+            send(type="done", invocation=number, samples=values + (1 if mode == "miscounts" else 0))
+            sent += values
+        elif kind == "bye":
+            send(type="bye", invocations=1, samples=sent)
+            return
+
+
+if sys.argv[1:2] == ["list"]:
+    print(json.dumps(CATALOGUE))
+else:
+    session()

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine with bare cells and an agent that behaves, or breaks the protocol: what each run's
+ * verdict is, that the next runs go on, and that nothing is left. */
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/campaign.h"
+#include "run/lock.h"
+#include "run/submit.h"
+#include "util/error.h"
+#include "util/io.h"
+#include "util/log.h"
+
+typedef struct {
+    char *folder;
+    char *db;
+    char *plan, *inventory;
+    Store *store;
+    Cancel *cancel;
+} Fixture;
+
+static const char plan_head[] = "version: 1\n"
+                                "plan: engine\n"
+                                "axes:\n"
+                                "  hypervisor: [bare]\n"
+                                "  vcpus: [1]\n"
+                                "repeat: {boots: 3, invocations: 2, samples: 5}\n"
+                                "idle: off\n"
+                                "limits: {invocation: 2s, boot: 2s}\n";
+
+static void write_file(const char *path, const char *text)
+{
+    g_autoptr(GError) error = NULL;
+
+    io_replace_file(path, text, strlen(text), 0600, &error);
+    g_assert_no_error(error);
+}
+
+static void fixture_init(Fixture *fixture, gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *count = NULL;
+
+    fixture->folder = g_dir_make_tmp("vmatrix-run-XXXXXX", &error);
+    g_assert_no_error(error);
+    fixture->db = g_build_filename(fixture->folder, "test.db", NULL);
+    fixture->plan = g_build_filename(fixture->folder, "plan.yaml", NULL);
+    fixture->inventory = g_build_filename(fixture->folder, "inventory.yaml", NULL);
+    count = g_build_filename(fixture->folder, "count", NULL);
+    g_setenv("FAKE_AGENT_COUNT", count, TRUE);
+    g_setenv("FAKE_AGENT", "good", TRUE);
+    write_file(fixture->inventory, "version: 1\n");
+    fixture->store = store_open(fixture->db, STORE_READ_WRITE, &error);
+    g_assert_no_error(error);
+    fixture->cancel = cancel_new();
+}
+
+static void fixture_finish(Fixture *fixture, gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+
+    store_free(fixture->store);
+    cancel_free(fixture->cancel);
+    io_remove_tree(fixture->folder, &error);
+    g_assert_no_error(error);
+    g_free(fixture->folder);
+    g_free(fixture->db);
+    g_free(fixture->plan);
+    g_free(fixture->inventory);
+}
+
+static gint64 submit(Fixture *fixture, const char *workloads)
+{
+    g_autofree char *text = g_strdup_printf("%sworkloads: [%s]\n", plan_head, workloads);
+    SubmitRequest request = {.plan_path = fixture->plan,
+                             .inventory_path = fixture->inventory,
+                             .agent = g_getenv("FAKE_AGENT_PATH")};
+    g_autoptr(GError) error = NULL;
+    guint cells = 0, skipped = 0;
+    gint64 campaign = 0;
+
+    write_file(fixture->plan, text);
+    submit_campaign(fixture->store, &request, &campaign, &cells, &skipped, &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(cells, ==, 1);
+    g_assert_cmpuint(skipped, ==, 0);
+    return campaign;
+}
+
+static CampaignTotals run(Fixture *fixture, const char *modes, const char *workloads)
+{
+    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    gint64 campaign = submit(fixture, workloads);
+    CampaignTotals totals = {0};
+    g_autoptr(GError) error = NULL;
+
+    g_setenv("FAKE_AGENT", modes, TRUE);
+    campaign_run(fixture->store, campaign, &options, &totals, &error);
+    g_assert_no_error(error);
+    return totals;
+}
+
+/* First column of the first row, as text; NULL when there is no row. Transfer full. */
+static char *ask(Fixture *fixture, const char *sql)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(StoreQuery) query = store_query_new(fixture->store, sql, &error);
+    StoreStep step = STORE_END;
+
+    g_assert_no_error(error);
+    store_query_step(query, &step, &error);
+    g_assert_no_error(error);
+    return step == STORE_ROW ? g_strdup(store_query_text(query, 0)) : NULL;
+}
+
+#define assert_answer(fixture, sql, expected)                                                      \
+    do {                                                                                           \
+        g_autofree char *answer_ = ask(fixture, sql);                                              \
+        g_assert_cmpstr(answer_, ==, expected);                                                    \
+    } while (0)
+
+static void assert_nothing_left(Fixture *fixture)
+{
+    g_autofree char *runs = g_build_filename(fixture->folder, "runs", NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GDir) dir = g_dir_open(runs, 0, &error);
+
+    g_assert_no_error(error);
+    g_assert_null(g_dir_read_name(dir));
+}
+
+static void test_good(Fixture *fixture, gconstpointer data)
+{
+    CampaignTotals totals = run(fixture, "good", "fake.one, fake.two");
+
+    g_assert_cmpint(totals.done, ==, 3);
+    g_assert_cmpint(totals.failed, ==, 0);
+    g_assert_cmpint(campaign_exit_code(&totals), ==, VM_EXIT_DONE);
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'clean'", "3");
+    assert_answer(fixture, "SELECT count(*) FROM invocation WHERE state = 'done'", "12");
+    assert_answer(fixture, "SELECT count(*) FROM sample", "60");
+    assert_answer(fixture, "SELECT count(DISTINCT value) FROM sample", "5");
+    assert_answer(fixture,
+                  "SELECT count(*) FROM invocation WHERE host_ns > 0 AND guest_ns > 0 "
+                  "AND drift_ppm IS NOT NULL AND drift_bound_ppm > 0",
+                  "12");
+    assert_answer(fixture, "SELECT state FROM campaign", "done");
+    assert_nothing_left(fixture);
+}
+
+static void test_workload_order(Fixture *fixture, gconstpointer data)
+{
+    run(fixture, "good", "fake.one, fake.two");
+    /* Each position of each run holds one workload, and both are there in each run. */
+    assert_answer(fixture,
+                  "SELECT count(*) FROM (SELECT run_id, position FROM invocation "
+                  "GROUP BY run_id, position HAVING count(DISTINCT workload) = 1)",
+                  "6");
+    assert_answer(fixture,
+                  "SELECT count(*) FROM (SELECT run_id FROM invocation GROUP BY run_id "
+                  "HAVING count(DISTINCT workload) = 2)",
+                  "3");
+}
+
+/* The second of three runs breaks; the others are clean. */
+static void assert_second_fails(Fixture *fixture, const char *mode, const char *like)
+{
+    g_autofree char *modes = g_strdup_printf("good %s good", mode);
+    CampaignTotals totals = run(fixture, modes, "fake.one");
+    g_autofree char *sql = g_strdup_printf(
+        "SELECT count(*) FROM run WHERE verdict = 'failed' AND reason LIKE '%s'", like);
+    g_autofree char *reason = ask(fixture, "SELECT reason FROM run WHERE verdict = 'failed'");
+
+    g_test_message("%s: %s", mode, reason);
+    g_assert_cmpint(totals.done, ==, 3);
+    g_assert_cmpint(totals.failed, ==, 1);
+    g_assert_cmpint(campaign_exit_code(&totals), ==, VM_EXIT_CELL_FAILED);
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'clean'", "2");
+    assert_answer(fixture, sql, "1");
+    assert_answer(fixture, "SELECT count(*) FROM event WHERE level = 'error'", "1");
+    /* What was measured in the failed run is never pooled with the others. */
+    assert_answer(fixture,
+                  "SELECT count(*) FROM run_summary s JOIN run r ON r.id = s.run_id "
+                  "WHERE r.verdict = 'clean'",
+                  "2");
+    assert_nothing_left(fixture);
+}
+
+static void test_garbage(Fixture *fixture, gconstpointer data)
+{
+    assert_second_fails(fixture, "garbage", "%fake.one%Segmentation fault%");
+}
+
+static void test_dies(Fixture *fixture, gconstpointer data)
+{
+    assert_second_fails(fixture, "dies", "%process ended%");
+}
+
+static void test_hangs(Fixture *fixture, gconstpointer data)
+{
+    assert_second_fails(fixture, "hangs", "%deadline%");
+}
+
+static void test_miscounts(Fixture *fixture, gconstpointer data)
+{
+    assert_second_fails(fixture, "miscounts", "%fake.one%");
+}
+
+static void test_refused_and_unsupported(Fixture *fixture, gconstpointer data)
+{
+    CampaignTotals totals = run(fixture, "good", "fake.one, fake.refuses, fake.lacks");
+
+    g_assert_cmpint(totals.failed, ==, 0);
+    g_assert_cmpint(totals.partial, ==, 3);
+    g_assert_cmpint(campaign_exit_code(&totals), ==, VM_EXIT_CELL_FAILED);
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'clean' AND flags = 'partial'",
+                  "3");
+    assert_answer(fixture,
+                  "SELECT count(*) FROM invocation WHERE state = 'failed' AND workload = "
+                  "'fake.refuses' AND reason = 'the file system is full'",
+                  "6");
+    assert_answer(fixture,
+                  "SELECT count(*) FROM invocation WHERE state = 'unsupported' AND workload = "
+                  "'fake.lacks'",
+                  "6");
+    assert_answer(fixture, "SELECT count(*) FROM sample", "30");
+}
+
+static void test_all_refused(Fixture *fixture, gconstpointer data)
+{
+    CampaignTotals totals = run(fixture, "refuses-all", "fake.one");
+
+    g_assert_cmpint(totals.failed, ==, 3);
+    assert_answer(fixture,
+                  "SELECT count(*) FROM run WHERE verdict = 'failed' AND reason LIKE "
+                  "'every invocation failed%file system is full%'",
+                  "3");
+}
+
+static void test_fast_clock(Fixture *fixture, gconstpointer data)
+{
+    run(fixture, "fast", "fake.one");
+    assert_answer(fixture,
+                  "SELECT count(*) FROM invocation WHERE flags = 'drift' "
+                  "AND drift_ppm BETWEEN 5000 AND 15000",
+                  "6");
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE flags = 'drift' AND verdict = 'clean'",
+                  "3");
+}
+
+static void stop_at_second(void *data, const StoreRun *run_, const char *verdict,
+                           const char *reason, gint64 duration_ns, const CampaignTotals *totals)
+{
+    Fixture *fixture = data;
+
+    if (totals->done == 1)
+        cancel_set(fixture->cancel);
+}
+
+static void test_cancel(Fixture *fixture, gconstpointer data)
+{
+    gint64 campaign = submit(fixture, "fake.one");
+    CampaignWatch watch = {.finished = stop_at_second, .data = fixture};
+    CampaignOptions options = {
+        .agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel, .watch = &watch};
+    CampaignTotals totals = {0};
+    g_autoptr(GError) error = NULL;
+
+    campaign_run(fixture->store, campaign, &options, &totals, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(totals.done, ==, 1);
+    assert_answer(fixture, "SELECT state FROM campaign", "cancelled");
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE state = 'queued'", "2");
+    assert_answer(fixture, "SELECT count(*) FROM sample", "10");
+}
+
+/* A claim whose process is gone is interrupted and done again; nothing is there twice. */
+static void test_recover(Fixture *fixture, gconstpointer data)
+{
+    gint64 campaign = submit(fixture, "fake.one");
+    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    g_auto(StoreRun) stale = {0};
+    CampaignTotals totals = {0};
+    StoreClaim claim;
+    g_autoptr(GError) error = NULL;
+
+    store_run_claim(fixture->store, campaign, "earlier-boot", &stale, &claim, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(claim, ==, STORE_CLAIMED);
+    campaign_run(fixture->store, campaign, &options, &totals, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(totals.done, ==, 3);
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'interrupted'", "1");
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'clean'", "3");
+    assert_answer(fixture, "SELECT count(*) FROM sample", "30");
+}
+
+static void test_lock(Fixture *fixture, gconstpointer data)
+{
+    gint64 campaign = submit(fixture, "fake.one");
+    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    CampaignTotals totals = {0};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(HostLock) lock = host_lock_new(&error);
+
+    g_assert_no_error(error);
+    g_assert_false(campaign_run(fixture->store, campaign, &options, &totals, &error));
+    g_assert_true(vm_error_is(error, VM_ERROR_BUSY));
+    g_assert_nonnull(strstr(error->message, "test-campaign"));
+    g_assert_cmpint(vm_error_exit_code(error), ==, VM_EXIT_ENVIRONMENT);
+}
+
+static void test_unknown_workload(Fixture *fixture, gconstpointer data)
+{
+    g_autofree char *text = g_strdup_printf("%sworkloads: [fake.oen]\n", plan_head);
+    SubmitRequest request = {.plan_path = fixture->plan,
+                             .inventory_path = fixture->inventory,
+                             .agent = g_getenv("FAKE_AGENT_PATH")};
+    g_autoptr(GError) error = NULL;
+    guint cells, skipped;
+    gint64 campaign;
+
+    write_file(fixture->plan, text);
+    g_assert_false(submit_campaign(fixture->store, &request, &campaign, &cells, &skipped, &error));
+    g_assert_true(vm_error_is(error, VM_ERROR_INVALID));
+    g_assert_nonnull(strstr(error->message, "plan.yaml:9:"));
+    g_assert_nonnull(strstr(error->message, "fake.one"));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *path;
+        void (*test)(Fixture *, gconstpointer);
+    } tests[] = {
+        {"/campaign/good", test_good},
+        {"/campaign/workload-order", test_workload_order},
+        {"/campaign/garbage", test_garbage},
+        {"/campaign/dies", test_dies},
+        {"/campaign/hangs", test_hangs},
+        {"/campaign/miscounts", test_miscounts},
+        {"/campaign/refused-and-unsupported", test_refused_and_unsupported},
+        {"/campaign/all-refused", test_all_refused},
+        {"/campaign/fast-clock", test_fast_clock},
+        {"/campaign/cancel", test_cancel},
+        {"/campaign/recover", test_recover},
+        {"/campaign/lock", test_lock},
+        {"/campaign/unknown-workload", test_unknown_workload},
+    };
+    g_autofree char *lock = g_strdup_printf("vmatrix-test-%d", (int)getpid());
+
+    g_setenv("VMATRIX_HOST_LOCK", lock, TRUE);
+    g_test_init(&argc, &argv, NULL);
+    log_init(LOG_QUIET);
+    for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
+        g_test_add(tests[i].path, Fixture, NULL, fixture_init, tests[i].test, fixture_finish);
+    return g_test_run();
+}
