@@ -35,13 +35,13 @@ gboolean host_cache_drop(GError **error)
 gboolean host_cache_warm(const char *path, GError **error)
 {
     autofd fd = open(path, O_RDONLY | O_CLOEXEC);
-    g_autofree guint8 *block = g_malloc(1 << 20);
+    guint8 block[65536];
     gssize got;
 
     if (fd >= 0)
         posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     do {
-        got = fd >= 0 ? read(fd, block, 1 << 20) : -1;
+        got = fd >= 0 ? read(fd, block, sizeof block) : -1;
     } while (got > 0 || (got < 0 && errno == EINTR && fd >= 0));
     if (got == 0)
         return TRUE;

@@ -30,17 +30,15 @@ const char *virtualisation_signature(const char signature[12])
 static const char *ask_cpu(void)
 {
     unsigned eax, ebx, ecx, edx;
-    char signature[12];
 
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
         return NULL;
     if ((ecx & (1u << 31)) == 0)
         return "none";
     __cpuid(0x40000000, eax, ebx, ecx, edx);
-    memcpy(signature, &ebx, 4);
-    memcpy(signature + 4, &ecx, 4);
-    memcpy(signature + 8, &edx, 4);
-    return virtualisation_signature(signature);
+    const unsigned signature[3] = {ebx, ecx, edx};
+
+    return virtualisation_signature((const char *)signature);
 }
 #else
 static const char *ask_cpu(void)
