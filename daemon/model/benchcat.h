@@ -4,6 +4,8 @@
 #pragma once
 #include <glib.h>
 
+#include "model/node.h"
+
 typedef struct {
     char *name;   /* "ops.int32-add" */
     char *groups; /* space-separated: "ops arithmetic" */
@@ -23,7 +25,7 @@ void bench_catalogue_free(BenchCatalogue *catalogue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BenchCatalogue, bench_catalogue_free)
 
 /* Expand the plan's workload names (benches or groups) to bench names, each once, in the order of
- * first mention. plan_path and lines (of each name) are for messages; unknown names get a
- * suggestion. Transfer full (strings owned by the array). */
+ * first mention. plan_path and places (NodePlace of each name, or NULL) are for messages; unknown
+ * names get a suggestion. Transfer full (strings owned by the array). */
 GPtrArray *bench_catalogue_expand(const BenchCatalogue *catalogue, const GPtrArray *names,
-                                  const char *plan_path, const GArray *lines, GError **error);
+                                  const char *plan_path, const GArray *places, GError **error);

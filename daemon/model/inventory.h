@@ -74,5 +74,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Inventory, inventory_free)
 const InventoryHypervisor *inventory_hypervisor(const Inventory *inventory, const char *name);
 const InventoryGuest *inventory_guest(const Inventory *inventory, const char *name);
 
+/* Whether the driver can boot a kernel and initramfs directly, without a disk. */
+gboolean inventory_boots_kernel(const InventoryHypervisor *hypervisor);
+
 const char *accelerator_name(Accelerator accelerator); /* "none", "kvm", "tcg", "native" */
 const char *address_method_name(AddressMethod method);

@@ -4,6 +4,10 @@
 #include <glib.h>
 
 #include "model/inventory.h"
+#include "model/node.h"
+
+/* The most cells a plan may have, counted before exclude. */
+#define PLAN_CELLS_MAX 10000000u
 
 /* One edit of the domain XML: set the attribute or text node that xpath (relative to <domain>)
  * names. */
@@ -16,6 +20,7 @@ typedef struct {
     char *name;
     GPtrArray *edits; /* DomainEdit*, may be empty */
     char *cmdline;    /* added to the guest's kernel command line; NULL: unchanged */
+    guint64 number;   /* of "vcpus" the count, of "memory" the bytes; else 0 */
     guint line, column;
 } PlanLevel;
 
@@ -48,7 +53,7 @@ typedef struct {
         *include; /* PlanMatch*: cells that exclude took away and that are wanted all the same */
     PlanMatch *baseline;    /* or NULL */
     GPtrArray *workloads;   /* char*: names of workloads or groups, as written */
-    GArray *workload_lines; /* guint: where each stands, for later messages */
+    GArray *workload_lines; /* NodePlace: where each stands, for later messages */
     struct {
         guint boots; /* blocks; default 3 */
         BootPer boot_per;
@@ -90,3 +95,11 @@ gboolean plan_check(const Plan *plan, const Inventory *inventory, GError **error
 
 /* Index of the axis, or -1. */
 int plan_axis_index(const Plan *plan, const char *name);
+
+/* Whether the cell with these level indices (one an axis, in the order of plan->axes) is part of
+ * the plan: no exclude matches it, or an include does. */
+gboolean plan_keeps(const Plan *plan, const guint16 *levels);
+
+/* Step levels to the next combination in canonical order, the last axis fastest; axes with pinned
+ * TRUE stay (pinned may be NULL). FALSE after the last one. */
+gboolean plan_next(const Plan *plan, const gboolean *pinned, guint16 *levels);
