@@ -32,15 +32,16 @@ typedef enum {
 /* One decoded line. Strings are owned by the message. */
 typedef struct {
     AgentMessageType type;
-    gint64 id;         /* ping id, or invocation number */
+    gint64 id;         /* ping id, or invocation number; hello: protocol; bye: invocations */
     gint64 guest_ns;   /* pong, begin, end */
-    Metric metric;     /* sample */
+    Metric metric;     /* sample; its workload is left NULL: the caller knows it */
     GArray *values;    /* double; sample: at least one, all finite */
     double iterations; /* sample: iterations behind each value, 0: not told */
     char *reason;      /* unsupported, failed */
     char *stream;      /* raw: "stdout", "stderr", "file:NAME" */
     GBytes *raw;       /* raw: decoded bytes */
-    GHashTable *facts; /* char* -> char*: hello and facts (keys dotted: "os.kernel"); else NULL */
+    GHashTable *facts; /* char* -> char*: facts (keys dotted: "os.kernel"), and hello, whose members
+                          become "agent.version", "agent.clock" …; else NULL */
     gint64 count;      /* done, bye: samples sent */
     gboolean flagged;  /* done: the agent says the copies did not fit its CPUs */
 } AgentMessage;
@@ -53,9 +54,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AgentMessage, agent_message_clear)
 gboolean agent_message_decode(const char *line, gsize length, AgentMessage *ret_message,
                               GError **error);
 
+/* The protocol's word for a type: "sample". */
+const char *agent_message_type_name(AgentMessageType type);
+
 typedef struct AgentLink AgentLink;
 
-/* Takes ownership of channel. */
+/* Takes ownership of channel. Once a function of the link has failed, the session cannot go on:
+ * free the link. */
 AgentLink *agent_link_new(Channel *channel);
 void agent_link_free(AgentLink *link);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AgentLink, agent_link_free)
@@ -90,6 +95,7 @@ typedef enum { AGENT_PREPARED, AGENT_NOT_SUPPORTED, AGENT_REFUSED } AgentPrepare
 gboolean agent_link_prepare(AgentLink *link, const Wait *wait, const AgentRequest *request,
                             AgentPrepare *ret_prepare, char **ret_reason, GError **error);
 
+/* As twoclock_judge() wants them: sent is the host's go in both. */
 typedef struct {
     ClockProbe begin, end;
 } AgentMarks;

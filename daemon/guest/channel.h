@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A byte stream to the agent: an SSH channel, or the pipes of a local process (bare). One const
- * table of operations a kind. */
+ * table of operations a kind. A write to an end that is gone would raise SIGPIPE: programs that use
+ * channels ignore that signal. */
 #pragma once
 #include <glib.h>
 
@@ -32,6 +33,9 @@ struct Channel {
 
 void channel_free(Channel *channel); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Channel, channel_free)
+
+/* Keep what fits of a piece of standard error; for the kinds of channel. */
+void channel_keep_errors(Channel *channel, const void *data, gsize length);
 
 /* A local process with pipes (channel-local.c): argv, pinned to the CPUs in cpus (NULL-terminated
  * affinity list like "0,1", or NULL for all), in its own process group; ended with SIGKILL on free.

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "guest/channel.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/error.h"
+#include "util/io.h"
+#include "util/text.h"
+
+typedef struct {
+    Channel base;
+    char *name;                       /* argv[0], for messages */
+    pid_t pid;                        /* 0: not started, or reaped */
+    int pidfd, input, output, errors; /* -1 when closed */
+    int status;                       /* once reaped */
+} LocalChannel;
+
+/* End what is left of the process group, and reap its leader. Until then the leader's number cannot
+ * be given to another process, so the group is ours. */
+static void end_group(LocalChannel *local)
+{
+    int status = 0;
+
+    if (local->pid == 0)
+        return;
+    kill(-local->pid, SIGKILL);
+    while (waitpid(local->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    local->pid = 0;
+    local->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void local_free(Channel *channel)
+{
+    LocalChannel *local = (LocalChannel *)channel;
+
+    end_group(local);
+    io_clear_fd(&local->pidfd);
+    io_clear_fd(&local->input);
+    io_clear_fd(&local->output);
+    io_clear_fd(&local->errors);
+    g_string_free(local->base.errors, TRUE);
+    g_free(local->name);
+    g_free(local);
+}
+
+static gboolean lost(const LocalChannel *local, const Wait *wait, const char *what, int code,
+                     GError **error)
+{
+    g_set_error(error, VM_ERROR, VM_ERROR_LOST, "%s: %s of %s: %s", wait->step, what, local->name,
+                g_strerror(code));
+    return FALSE;
+}
+
+/* Take what is there of standard error; close it at its end. */
+static void drain_errors(LocalChannel *local)
+{
+    char block[4096];
+    gssize got = 1;
+
+    while (local->errors >= 0 && got > 0) {
+        got = read(local->errors, block, sizeof block);
+        if (got > 0)
+            channel_keep_errors(&local->base, block, (gsize)got);
+        else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+            io_clear_fd(&local->errors);
+    }
+}
+
+/* Wait for fd, taking standard error aside meanwhile: a full pipe there would stop the process. */
+static gboolean await(LocalChannel *local, const Wait *wait, int fd, short events, const char *what,
+                      GError **error)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = fd, .events = events},
+                                {.fd = local->errors, .events = POLLIN}};
+        WaitResult result = wait_fds(wait, fds, 2);
+
+        if (result != WAIT_READY)
+            return wait_fail(wait, result, what, error);
+        if (fds[1].revents != 0)
+            drain_errors(local);
+        if (fds[0].revents != 0)
+            return TRUE;
+    }
+}
+
+static gboolean local_read(Channel *channel, const Wait *wait, void *buffer, gsize size,
+                           gsize *ret_length, ChannelRead *ret_read, GError **error)
+{
+    LocalChannel *local = (LocalChannel *)channel;
+    gssize got;
+
+    do {
+        if (!await(local, wait, local->output, POLLIN, "line of the agent", error))
+            return FALSE;
+        got = read(local->output, buffer, size);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+    if (got < 0)
+        return lost(local, wait, "output", errno, error);
+    *ret_length = (gsize)got;
+    *ret_read = got == 0 ? CHANNEL_EOF : CHANNEL_DATA;
+    return TRUE;
+}
+
+static gboolean local_write(Channel *channel, const Wait *wait, const void *data, gsize length,
+                            GError **error)
+{
+    LocalChannel *local = (LocalChannel *)channel;
+    const char *at = data;
+
+    while (length > 0) {
+        if (!await(local, wait, local->input, POLLOUT, "room in the agent's input", error))
+            return FALSE;
+        gssize put = write(local->input, at, length);
+
+        if (put < 0 && errno != EINTR && errno != EAGAIN)
+            return lost(local, wait, "input", errno, error);
+        at += MAX(put, 0);
+        length -= (gsize)MAX(put, 0);
+    }
+    return TRUE;
+}
+
+static gboolean local_close_input(Channel *channel, const Wait *wait, GError **error)
+{
+    io_clear_fd(&((LocalChannel *)channel)->input);
+    return TRUE;
+}
+
+static gboolean local_exit_status(Channel *channel, const Wait *wait, int *ret_status,
+                                  GError **error)
+{
+    LocalChannel *local = (LocalChannel *)channel;
+    Wait unguarded = *wait;
+
+    /* The guard is this process, as a rule: its end is what is waited for. */
+    unguarded.guard_fd = -1;
+    if (local->pid != 0 &&
+        !await(local, &unguarded, local->pidfd, POLLIN, "end of the agent", error))
+        return FALSE;
+    drain_errors(local);
+    end_group(local);
+    *ret_status = local->status;
+    return TRUE;
+}
+
+static const struct channel_ops local_ops = {
+    .read = local_read,
+    .write = local_write,
+    .close_input = local_close_input,
+    .exit_status = local_exit_status,
+    .free = local_free,
+};
+
+/* Add "3" or "0-3" to set. */
+static gboolean add_cpus(const char *part, cpu_set_t *set)
+{
+    g_auto(GStrv) ends = g_strsplit(part, "-", 2);
+    guint64 first, last;
+
+    if (ends[0] == NULL || !text_parse_uint(ends[0], &first) ||
+        !text_parse_uint(ends[1] != NULL ? ends[1] : ends[0], &last) || last < first ||
+        last >= CPU_SETSIZE)
+        return FALSE;
+    for (; first <= last; first++)
+        CPU_SET(first, set);
+    return TRUE;
+}
+
+static gboolean parse_cpus(const char *cpus, cpu_set_t *ret_set, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(cpus, ",", -1);
+    gboolean ok = *parts != NULL;
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (char **part = parts; ok && *part != NULL; part++)
+        ok = add_cpus(*part, &set);
+    if (!ok) {
+        g_set_error(error, VM_ERROR, VM_ERROR_INVALID,
+                    "CPU list \"%s\": not CPU numbers and ranges like 0,2-3", cpus);
+        return FALSE;
+    }
+    *ret_set = set;
+    return TRUE;
+}
+
+/* Runs in the child. A signal that the parent ignores must not stay ignored in the agent. */
+static void prepare_child(gpointer data)
+{
+    signal(SIGPIPE, SIG_DFL);
+    setpgid(0, 0);
+    if (data != NULL && sched_setaffinity(0, sizeof(cpu_set_t), data) != 0)
+        _exit(126);
+}
+
+/* Whether the kernel lets this process run on all CPUs in wanted. */
+static gboolean check_cpus(const char *cpus, const cpu_set_t *wanted, GError **error)
+{
+    cpu_set_t allowed, both;
+
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return TRUE;
+    CPU_AND(&both, &allowed, wanted);
+    if (CPU_EQUAL(&both, wanted))
+        return TRUE;
+    g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
+                "CPU list \"%s\": not all of these CPUs are there and allowed (see "
+                "Cpus_allowed_list in /proc/self/status): choose others, or fewer vcpus",
+                cpus);
+    return FALSE;
+}
+
+static gboolean start(LocalChannel *local, const char *const *argv, cpu_set_t *set, GError **error)
+{
+    GPid pid;
+
+    if (!g_spawn_async_with_pipes(
+            NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
+            prepare_child, set, &pid, &local->input, &local->output, &local->errors, error)) {
+        g_prefix_error(error, "%s: ", argv[0]);
+        return FALSE;
+    }
+    local->pid = pid;
+    local->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (local->pidfd < 0) {
+        g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
+                    "%s: pidfd_open: %s (Linux 5.3 or later is needed)", argv[0],
+                    g_strerror(errno));
+        return FALSE;
+    }
+    g_unix_set_fd_nonblocking(local->input, TRUE, NULL);
+    g_unix_set_fd_nonblocking(local->output, TRUE, NULL);
+    g_unix_set_fd_nonblocking(local->errors, TRUE, NULL);
+    return TRUE;
+}
+
+Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_pidfd,
+                           GError **error)
+{
+    g_autoptr(Channel) channel = NULL;
+    LocalChannel *local;
+    cpu_set_t set;
+
+    if (cpus != NULL && (!parse_cpus(cpus, &set, error) || !check_cpus(cpus, &set, error)))
+        return NULL;
+    local = g_new0(LocalChannel, 1);
+    local->base = (Channel){.ops = &local_ops, .errors = g_string_new(NULL)};
+    local->name = g_strdup(argv[0]);
+    local->pidfd = local->input = local->output = local->errors = -1;
+    channel = &local->base;
+    if (!start(local, argv, cpus != NULL ? &set : NULL, error))
+        return NULL;
+    if (ret_pidfd != NULL)
+        *ret_pidfd = local->pidfd;
+    return g_steal_pointer(&channel);
+}
