@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vmatrix agent list, vmatrix workload list: what can be measured. */
+#include "cli/command.h"
+#include "cli/output.h"
+#include "run/submit.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+static BenchCatalogue *load_catalogue(GError **error)
+{
+    Wait wait = {
+        .deadline_ns = clock_mono_ns() + 30 * CLOCK_NS_PER_S, .guard_fd = -1, .step = "agent list"};
+
+    return submit_catalogue(NULL, &wait, error);
+}
+
+static int run_agent_list(const Settings *settings, char **words, GError **error)
+{
+    g_autoptr(BenchCatalogue) catalogue = load_catalogue(error);
+    g_autoptr(Table) table = table_new();
+
+    if (catalogue == NULL)
+        return VM_EXIT_ENVIRONMENT;
+    table_column(table, "name", "benchmark", COLUMN_TEXT);
+    table_column(table, "groups", "groups", COLUMN_TEXT);
+    table_column(table, "metric", "metric", COLUMN_TEXT);
+    table_column(table, "unit", "unit", COLUMN_TEXT);
+    table_column(table, "direction", "better", COLUMN_TEXT);
+    table_column(table, "os", "OS", COLUMN_TEXT);
+    table_column(table, "summary", "what it measures", COLUMN_TEXT);
+    for (guint i = 0; i < catalogue->benches->len; i++) {
+        const BenchInfo *bench = g_ptr_array_index(catalogue->benches, i);
+
+        table_row(table);
+        table_text(table, bench->name);
+        table_text(table, bench->groups);
+        table_text(table, bench->metric);
+        table_text(table, bench->unit);
+        table_text(table, bench->direction);
+        table_text(table, bench->os);
+        table_text(table, bench->summary);
+    }
+    return output_table(settings, table, error) ? VM_EXIT_DONE : VM_EXIT_ENVIRONMENT;
+}
+
+const Command command_agent_list = {
+    .name = "agent list",
+    .arguments = "",
+    .group = "What can be measured",
+    .summary = "the agent's benchmarks: groups, unit, what, OS",
+    .about = "Lists every benchmark of the agent: its groups, its main metric with unit and\n"
+             "direction, the operating systems it runs on, and what it measures.\n",
+    .example = "vmatrix agent list --format markdown",
+    .run = run_agent_list,
+};
+
+/* ---- workload list ---- */
+
+static void add_workload(Table *table, const char *name, const char *kind, guint members,
+                         const char *summary)
+{
+    table_row(table);
+    table_text(table, name);
+    table_text(table, kind);
+    table_int(table, members);
+    table_text(table, summary);
+}
+
+/* Group -> how many benchmarks it has; names in the order of first mention in *ret_order. */
+static GHashTable *count_groups(const BenchCatalogue *catalogue, GPtrArray *ret_order)
+{
+    GHashTable *counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    for (guint i = 0; i < catalogue->benches->len; i++) {
+        const BenchInfo *bench = g_ptr_array_index(catalogue->benches, i);
+        g_auto(GStrv) groups = g_strsplit(bench->groups, " ", -1);
+
+        for (char **group = groups; *group != NULL; group++) {
+            guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, *group));
+
+            if (**group == '\0')
+                continue;
+            if (count == 0)
+                g_ptr_array_add(ret_order, g_strdup(*group));
+            g_hash_table_replace(counts, g_strdup(*group), GUINT_TO_POINTER(count + 1));
+        }
+    }
+    return counts;
+}
+
+static int run_workload_list(const Settings *settings, char **words, GError **error)
+{
+    g_autoptr(BenchCatalogue) catalogue = load_catalogue(error);
+    g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GHashTable) counts = NULL;
+    g_autoptr(Table) table = table_new();
+
+    if (catalogue == NULL)
+        return VM_EXIT_ENVIRONMENT;
+    counts = count_groups(catalogue, groups);
+    table_column(table, "name", "workload", COLUMN_TEXT);
+    table_column(table, "kind", "kind", COLUMN_TEXT);
+    table_column(table, "members", "benchmarks", COLUMN_NUMBER);
+    table_column(table, "summary", "what it measures", COLUMN_TEXT);
+    for (guint i = 0; i < groups->len; i++) {
+        const char *name = g_ptr_array_index(groups, i);
+
+        add_workload(table, name, "group", GPOINTER_TO_UINT(g_hash_table_lookup(counts, name)),
+                     NULL);
+    }
+    for (guint i = 0; i < catalogue->benches->len; i++) {
+        const BenchInfo *bench = g_ptr_array_index(catalogue->benches, i);
+
+        add_workload(table, bench->name, "benchmark", 1, bench->summary);
+    }
+    return output_table(settings, table, error) ? VM_EXIT_DONE : VM_EXIT_ENVIRONMENT;
+}
+
+const Command command_workload_list = {
+    .name = "workload list",
+    .arguments = "",
+    .group = "What can be measured",
+    .summary = "names that a plan's workloads may have",
+    .about = "Lists the names that may stand under \"workloads:\" in a plan: groups of\n"
+             "benchmarks, and single benchmarks.\n",
+    .example = "vmatrix workload list --json",
+    .run = run_workload_list,
+};
