@@ -157,7 +157,8 @@ static const NodeField hypervisor_fields[] = {
     {.key = "accelerator",
      .read = node_read_choice,
      .offset = offsetof(InventoryHypervisor, accelerator),
-     .choices = accelerators},
+     .choices = accelerators + ACCELERATOR_KVM, /* none is bare's, and is not written */
+     .min = ACCELERATOR_KVM},
     {.key = "machine", .read = node_read_name, .offset = offsetof(InventoryHypervisor, machine)},
     {.key = "domain", .read = read_path, .offset = offsetof(InventoryHypervisor, domain_template)},
     {NULL},

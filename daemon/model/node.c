@@ -144,9 +144,13 @@ gboolean node_read_fields(const Node *map, const char *what, const NodeField *fi
     return TRUE;
 }
 
+/* A single value that is not empty. */
 static gboolean expect_value(const Node *value, const NodeField *field, GError **error)
 {
-    return node_expect(value, NODE_SCALAR, field->key, error);
+    if (!node_expect(value, NODE_SCALAR, field->key, error))
+        return FALSE;
+    return value->text[0] != '\0' ||
+           node_fail(value, error, "%s: there is nothing here; a value is wanted", field->key);
 }
 
 gboolean node_read_version(const Node *value, const NodeField *field, gpointer member,
@@ -178,7 +182,7 @@ static gboolean read_number(const Node *value, const NodeField *field, guint64 t
         return FALSE;
     g_autofree char *text = node_quote(value);
 
-    if (value->text[0] == '\0' || strspn(value->text, "0123456789") != strlen(value->text) ||
+    if (strspn(value->text, "0123456789") != strlen(value->text) ||
         (value->text[0] == '0' && value->text[1] != '\0'))
         return node_fail(value, error,
                          "%s: %s is not a whole number: write plain decimal digits, without "
@@ -305,7 +309,7 @@ gboolean node_read_choice(const Node *value, const NodeField *field, gpointer me
         return FALSE;
     for (guint i = 0; field->choices[i] != NULL; i++) {
         if (strcmp(field->choices[i], value->text) == 0) {
-            *(guint *)member = i;
+            *(guint *)member = i + (guint)field->min;
             return TRUE;
         }
     }
@@ -340,7 +344,7 @@ gboolean node_read_name(const Node *value, const NodeField *field, gpointer memb
 
 gboolean node_read_text(const Node *value, const NodeField *field, gpointer member, GError **error)
 {
-    if (!expect_value(value, field, error))
+    if (!node_expect(value, NODE_SCALAR, field->key, error))
         return FALSE;
     for (const char *at = value->text; *at != '\0'; at++) {
         if (g_ascii_iscntrl(*at))
@@ -356,7 +360,5 @@ gboolean node_read_text(const Node *value, const NodeField *field, gpointer memb
 gboolean node_read_string(const Node *value, const NodeField *field, gpointer member,
                           GError **error)
 {
-    if (value->kind == NODE_SCALAR && value->text[0] == '\0')
-        return node_fail(value, error, "%s: there is nothing here; a text is wanted", field->key);
-    return node_read_text(value, field, member, error);
+    return expect_value(value, field, error) && node_read_text(value, field, member, error);
 }

@@ -60,7 +60,7 @@ struct NodeField {
     gsize offset; /* of the member in the target */
     gboolean required;
     guint64 min, max;           /* numbers, sizes (bytes), durations (ns); max 0: the type's */
-    const char *const *choices; /* node_read_choice: index is the value */
+    const char *const *choices; /* node_read_choice: min is the first one's value */
     const NodeField *fields;    /* node_read_nested */
 };
 

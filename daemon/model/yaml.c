@@ -336,8 +336,11 @@ static gboolean check_bytes(const char *path, const char *text, gsize length, GE
                             YAML_BYTES_MAX);
     if (g_utf8_validate_len(text, length, &end))
         return TRUE;
-    return node_fail_at(path, place_of_offset(text, (gsize)(end - text)), error,
-                        "not UTF-8 text (byte 0x%02x): save the file as UTF-8",
+    NodePlace place = place_of_offset(text, (gsize)(end - text));
+
+    if (*end == '\0')
+        return node_fail_at(path, place, error, "a NUL byte: a plan or inventory is plain text");
+    return node_fail_at(path, place, error, "not UTF-8 text (byte 0x%02x): save the file as UTF-8",
                         (guint)(guchar)*end);
 }
 
