@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Completion of vmatrix(1) for bash: source it, or install it as
+# /usr/share/bash-completion/completions/vmatrix.
+# shellcheck shell=bash disable=SC2207
+
+_vmatrix()
+{
+    local all='--db --inventory --format --json --output --no-color --verbose --quiet --help --version'
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    local words=() word skip='' options=$all names=''
+
+    # The words before this one that are neither options nor their values.
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        if [[ -n $skip ]]; then
+            skip=''
+        elif [[ $word == --@(db|inventory|format|output|where|metric|hypervisor|work) || $word == -o ]]; then
+            skip=yes
+        elif [[ $word != -* ]]; then
+            words+=("$word")
+        fi
+    done
+
+    case $previous in
+    --format)
+        COMPREPLY=($(compgen -W 'table csv json markdown' -- "$current"))
+        return ;;
+    --db | --inventory | --output | -o)
+        COMPREPLY=($(compgen -f -- "$current"))
+        return ;;
+    --work)
+        COMPREPLY=($(compgen -d -- "$current"))
+        return ;;
+    --where | --metric | --hypervisor)
+        return ;;
+    esac
+
+    case ${words[*]} in
+    '') names='check plan run results sql doctor guest agent workload' ;;
+    guest) names='enroll list' ;;
+    agent | workload) names='list' ;;
+    check* ) COMPREPLY=($(compgen -f -- "$current")) ;;
+    plan*) options="$all --no-estimate" COMPREPLY=($(compgen -f -- "$current")) ;;
+    run*) options="$all --dry-run --no-estimate --work" COMPREPLY=($(compgen -f -- "$current")) ;;
+    results*) options="$all --where --metric" ;;
+    doctor*) options="$all --work" ;;
+    'guest enroll'*) options="$all --hypervisor --work" ;;
+    esac
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$current"))
+    elif [[ -n $names ]]; then
+        COMPREPLY=($(compgen -W "$names" -- "$current"))
+    fi
+}
+
+complete -F _vmatrix vmatrix
