@@ -11,6 +11,7 @@
 #   micro.ip=static            10.0.2.15/24, gateway 10.0.2.2: user-mode networking (default)
 #   micro.ip=dhcp              ask for a lease (a libvirt network, a bridge)
 #   micro.ip=ADDRESS/PREFIX[,GATEWAY]
+#   micro.log=ssh              the SSH server logs to the console
 #   micro.fault=nossh          never start the SSH server
 #   micro.fault=noacpi         ignore the power button
 set -euo pipefail
@@ -117,10 +118,12 @@ mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=755 tmpfs /run
 ip=static
+log=/dev/null
 faults=
 for word in \$(cat /proc/cmdline); do
     case \$word in
     micro.ip=*) ip=\${word#micro.ip=} ;;
+    micro.log=ssh) log=/dev/console ;;
     micro.fault=*) faults="\$faults \${word#micro.fault=}" ;;
     esac
 done
@@ -146,7 +149,7 @@ dhcp) udhcpc -i eth0 -b -t 20 -T 1 -A 1 -s /etc/udhcpc >/dev/null 2>&1 & ;;
 esac
 case " \$faults " in
 *" nossh "*) ;;
-*) dropbear -r /etc/dropbear/host_key -s -j -k -W 1048576 -P /run/dropbear.pid ;;
+*) dropbear -E -r /etc/dropbear/host_key -s -j -k -W 1048576 -P /run/dropbear.pid 2>\$log ;;
 esac
 hostname micro
 case " \$faults " in
