@@ -17,16 +17,16 @@ typedef struct {
     char *name; /* domain name: "vmatrix-<run id>" */
     char *uuid;
     guint vcpus;
-    guint64 memory;         /* bytes; 0 stands for 256 MiB */
-    const GPtrArray *edits; /* DomainEdit* in order of axes, or NULL */
-    const char *cmdline;    /* whole kernel command line, or NULL */
-    const char *overlay;    /* path of this boot's overlay, or NULL (kernel+initramfs guest) */
+    guint64 memory;          /* bytes; 0 stands for 256 MiB */
+    const GPtrArray *edits;  /* DomainEdit* in order of axes, or NULL */
+    const char *cmdline;     /* whole kernel command line, or NULL */
+    const char *overlay;     /* path of this boot's overlay, or NULL (kernel+initramfs guest) */
     const OverlayBase *base; /* its base's chain; NULL: libvirt finds it, and changes the owner of
                                 the base files for good where its daemon runs as root */
-    const char *folder;     /* this run's folder: console.log goes there */
-    const char *owner;      /* text for the metadata element: campaign uuid, run id */
-    guint forward_port;     /* loopback port for ADDRESS_FORWARD */
-    const char *cpus;       /* host CPU list for pinning ("0,1"), or NULL */
+    const char *folder;      /* this run's folder: console.log goes there */
+    const char *owner;       /* text for the metadata element: campaign uuid, run id */
+    guint forward_port;      /* loopback port for ADDRESS_FORWARD */
+    const char *cpus;        /* host CPU list for pinning ("0,1"), or NULL */
 } HvSpec;
 
 typedef enum {

@@ -8,7 +8,8 @@
 typedef struct {
     char *format; /* "qcow2", "raw", … probed */
     guint64 virtual_size;
-    GPtrArray *chain; /* char*: the base and its backing files, absolute */
+    GPtrArray *chain;   /* char*: the base and its backing files, absolute */
+    GPtrArray *formats; /* char*: the format of each of them */
 } OverlayBase;
 
 OverlayBase *overlay_base_probe(const Wait *wait, const char *path, const char *format,
