@@ -111,17 +111,12 @@ end_guests() {
 
 # ---- what a test needs ----
 
-# Start virtlogd and libvirtd if none runs; what was started is ended by finish.
+# Start libvirt's daemons if none runs; what was started is ended by finish.
 need_libvirt() {
-    local daemon
-    [[ $uri == qemu:///system ]] || return 0 # a session's daemons come by themselves
-    ! virsh -q -c "$uri" version >/dev/null 2>&1 || return 0
-    for daemon in virtlogd libvirtd; do
-        PATH=$PATH:/usr/sbin "$daemon" -d >"$state/$daemon.log" 2>&1 ||
-            bail "$daemon starts" "$(cat "$state/$daemon.log")"
-        started_daemons+=("$(cat "/run/$daemon.pid")")
-    done
-    virsh -q -c "$uri" version >/dev/null 2>&1 || bail "libvirtd answers at $uri"
+    local pid _
+    "$VMATRIX_SOURCE/contrib/libvirt.sh" >"$state/daemons" 2>"$state/err" ||
+        bail "libvirt answers" "$(cat "$state/err")"
+    while read -r pid _; do started_daemons+=("$pid"); done <"$state/daemons"
 }
 
 # Build the small guest once; guest_folder is where it is.

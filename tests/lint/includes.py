@@ -30,7 +30,7 @@ GENERATED = {
 # Each library has one gateway: headers, and the files that may include them.
 GATEWAYS = {
     r"sqlite3\.h": r"daemon/store/[^/]+\.[ch]",
-    r"libvirt/.*": r"daemon/guest/hv-libvirt\.c",
+    r"libvirt/.*": r"daemon/guest/hv-libvirt(-[a-z]+)?\.[ch]",
     r"libssh/.*": r"daemon/guest/ssh(-[a-z]+)?\.[ch]",
     r"yaml\.h": r"daemon/model/yaml\.c",
     r"libxml/.*": r"daemon/guest/domain-xml\.c",

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Makes libvirt answer: starts virtlogd and libvirtd if none does, and prints a line "PID NAME" on
+# standard output for each daemon that it had to start. "kill PID" ends it again.
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
+
+fail() {
+    echo "libvirt.sh: $*" >&2
+    exit 3
+}
+
+# Ordinary users have a libvirt of their own, which starts by itself.
+uri=qemu:///session
+[[ $(id -u) != 0 ]] || uri=qemu:///system
+
+answers() {
+    virsh -q -c "$uri" version >/dev/null 2>&1
+}
+
+wait_answer() {
+    local _
+    for _ in {1..100}; do
+        ! answers || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+start() {
+    local log
+    log=$(mktemp)
+    "$1" -d >"$log" 2>&1 </dev/null || fail "$1 does not start: $(cat "$log")"
+    rm -f "$log"
+    echo "$(cat "/run/$1.pid") $1"
+}
+
+command -v virsh >/dev/null || fail "virsh is missing: contrib/packages.sh guest"
+! answers || exit 0
+[[ $uri == qemu:///system ]] || fail "virsh -c $uri version: $(virsh -c "$uri" version 2>&1 | tail -n 1)"
+if [[ -d /run/systemd/system ]]; then
+    systemctl start libvirtd || fail "systemctl start libvirtd failed: systemctl status libvirtd"
+else
+    # QEMU's console goes through virtlogd, which must be there first.
+    pgrep -x virtlogd >/dev/null || start virtlogd
+    start libvirtd
+fi
+wait_answer || fail "libvirtd runs, but $uri does not answer: $(virsh -c "$uri" version 2>&1 | tail -n 1)"

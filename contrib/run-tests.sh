@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# All tests, from a fresh clone: installs what is missing, builds, boots real guests under emulation.
+# The last line is "N passed, N failed" (and ", N skipped"). Needs root, or sudo for the packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+    cat <<'END'
+usage: run-tests.sh [--full] [--no-guests] [--no-install]
+
+  --full        also what takes long: clang-tidy, and each fuzzer for $FUZZ_SECONDS (600)
+  --no-guests   leave out what boots guests
+  --no-install  do not install packages
+END
+}
+
+full=no guests=yes install=yes
+for argument; do
+    case $argument in
+    --full) full=yes ;;
+    --no-guests) guests=no ;;
+    --no-install) install=no ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *)
+        usage >&2
+        exit 2
+        ;;
+    esac
+done
+
+# Nothing was tested: the last line says so all the same.
+give_up() {
+    echo "run-tests.sh: $*"
+    echo "0 passed, 1 failed"
+    exit 1
+}
+
+if [[ $install == yes ]]; then
+    groups=(build guest test)
+    [[ $full == no ]] || groups+=(full)
+    contrib/packages.sh "${groups[@]}" || give_up "packages are missing"
+fi
+if [[ -z ${VMATRIX_REAPER:-} ]]; then
+    VMATRIX_REAPER=1 exec tests/reaper.py "$0" "$@"
+fi
+
+logs=()
+daemons=()
+trap '((${#daemons[@]} == 0)) || kill "${daemons[@]}"' EXIT
+
+# configure FOLDER OPTION…
+configure() {
+    local folder=$1 log
+    shift
+    mkdir -p build
+    log=build/${folder##*/}.log
+    [[ -f $folder/build.ninja ]] || meson setup "$folder" "$@" >"$log" 2>&1 || {
+        tail -n 40 "$log"
+        give_up "meson setup $folder failed"
+    }
+    ninja -C "$folder" >"$log" 2>&1 || {
+        grep -A 20 FAILED "$log" | head -n 60
+        give_up "the build in $folder failed, see $log"
+    }
+}
+
+# tests LABEL FOLDER OPTION…: failures are counted at the end, from the log.
+tests() {
+    local label=$1 folder=$2 log
+    shift 2
+    log=$folder/meson-logs/$label.json
+    rm -f "$log"
+    echo "== $label"
+    meson test -C "$folder" --no-rebuild --logbase "$label" "$@" </dev/null || true
+    logs+=("$label=$log")
+}
+
+fuzz() {
+    local target seconds=${FUZZ_SECONDS:-600}
+    CC=clang configure build/fuzz -Dfuzz=true
+    for target in build/fuzz/tests/fuzz/fuzz-*; do
+        [[ -x $target && -f $target ]] || continue
+        echo "== ${target##*/} for $seconds s"
+        tests/fuzz/run.sh "$target" "$seconds" || give_up "${target##*/} found something"
+    done
+}
+
+started=$SECONDS
+configure build/test
+configure build/asan -Db_sanitize=address,undefined -Db_lundef=false
+tests unit build/test --suite unit --suite fuzz --suite lint
+tests sanitizers build/asan --suite unit --suite fuzz
+tests valgrind build/test --suite unit --wrapper "$PWD/tests/valgrind.sh" --timeout-multiplier 10
+if [[ $guests == yes ]]; then
+    contrib/libvirt.sh >build/daemons || give_up "libvirt does not answer"
+    mapfile -t daemons < <(cut -d ' ' -f 1 build/daemons)
+    contrib/guests/micro.sh || give_up "the small guest could not be built"
+    tests guests build/test --suite integration --suite fault
+fi
+if [[ $full == yes ]]; then
+    tests full build/test --suite full
+    fuzz
+fi
+echo "== after $((SECONDS - started)) s"
+tests/summary.py "${logs[@]}"
