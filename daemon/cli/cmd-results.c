@@ -46,10 +46,10 @@ const Command command_results = {
     .arguments = "[CAMPAIGN]",
     .group = "Results",
     .summary = "what a campaign measured, cell by cell",
-    .about = "Prints a row a cell and metric: median and mean of the boots, the interval across\n"
-             "boots, n, and the ratio to the baseline. CAMPAIGN is \"latest\" (the default), its\n"
-             "number, or the beginning of its UUID.\n",
-    .example = "vmatrix results --where hypervisor=kvm --metric 'mem.*' --format csv -o mem.csv",
+    .about = "Prints a row a cell and metric: median and mean of the boots, the interval\n"
+             "across boots, n, and the ratio to the baseline. CAMPAIGN is \"latest\" (the\n"
+             "default), its number, or the beginning of its UUID.\n",
+    .example = "vmatrix results --where hypervisor=kvm --format csv -o kvm.csv",
     .max_words = 1,
     .options = options,
     .run = run_results,

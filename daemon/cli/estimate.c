@@ -187,9 +187,10 @@ char *estimate_text(const Estimate *estimate, const Matrix *matrix)
     GString *text = g_string_new(NULL);
 
     g_string_append_printf(
-        text, "estimate: %s for %" G_GUINT64_FORMAT " runs of %u %s, %s of settling before each\n",
-        whole, estimate->runs, estimate->workloads,
-        estimate->expanded ? "benchmarks" : "workloads (as written: no agent was found)", settle);
+        text,
+        "estimate: %s for %" G_GUINT64_FORMAT " runs, %s of settling before each, of\n  %u %s\n",
+        whole, estimate->runs, settle, estimate->workloads,
+        estimate->expanded ? "benchmarks" : "workloads (as written: no agent was found)");
     if (estimate->cells_measured == matrix->n_cells)
         g_string_append_printf(text, "  from %" G_GUINT64_FORMAT " earlier runs in the database\n",
                                estimate->earlier_runs);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/plan-writer.h"
 
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SHOWN_CELLS = 100, SHOWN_BLOCKS = 20, LINE_WIDTH = 80 };
 
 static const PlanAxis *axis_at(const Matrix *matrix, guint axis)
@@ -17,17 +13,9 @@ static const guint32 *block_order(const Matrix *matrix, guint block)
     return matrix->order + (gsize)block * matrix->n_cells;
 }
 
+/* The plan's parser lets no character into a name that JSON or CSV would have to quote. */
+
 /* ---- json ---- */
-
-static void put_json_string(FILE *stream, const char *text)
-{
-    json_t *string = json_string(text);
-    char *dumped = json_dumps(string, JSON_ENCODE_ANY);
-
-    fputs(dumped, stream);
-    free(dumped);
-    json_decref(string);
-}
 
 static void put_json_axes(FILE *stream, const Matrix *matrix)
 {
@@ -35,13 +23,11 @@ static void put_json_axes(FILE *stream, const Matrix *matrix)
     for (guint i = 0; i < matrix->n_axes; i++) {
         const PlanAxis *axis = axis_at(matrix, i);
 
-        fputs(i > 0 ? ",\n  " : "\n  ", stream);
-        put_json_string(stream, axis->name);
+        fprintf(stream, "%s\n  \"%s\": [", i > 0 ? "," : "", axis->name);
         for (guint j = 0; j < axis->levels->len; j++) {
             const PlanLevel *level = g_ptr_array_index(axis->levels, j);
 
-            fputs(j > 0 ? ", " : ": [", stream);
-            put_json_string(stream, level->name);
+            fprintf(stream, "%s\"%s\"", j > 0 ? ", " : "", level->name);
         }
         fputs("]", stream);
     }
@@ -51,10 +37,9 @@ static void put_json_axes(FILE *stream, const Matrix *matrix)
 static void put_json_workloads(FILE *stream, const GPtrArray *workloads)
 {
     fputs(" \"workloads\": [", stream);
-    for (guint i = 0; i < workloads->len; i++) {
-        fputs(i > 0 ? ", " : "", stream);
-        put_json_string(stream, g_ptr_array_index(workloads, i));
-    }
+    for (guint i = 0; i < workloads->len; i++)
+        fprintf(stream, "%s\"%s\"", i > 0 ? ", " : "",
+                (const char *)g_ptr_array_index(workloads, i));
     fputs("],\n", stream);
 }
 
@@ -65,10 +50,11 @@ static void put_json_cells(FILE *stream, const Matrix *matrix)
         g_autofree char *key = matrix_key(matrix, cell);
         g_autofree char *axes = matrix_axes_json(matrix, cell);
 
-        fprintf(stream, "%s\n  {\"cell\": %u, \"key\": ", cell > 0 ? "," : "", cell);
-        put_json_string(stream, key);
-        fprintf(stream, ", \"axes\": %s, \"vcpus\": %u, \"memory\": %" G_GUINT64_FORMAT "}", axes,
-                matrix_vcpus(matrix, cell), matrix_memory(matrix, cell));
+        fprintf(stream,
+                "%s\n  {\"cell\": %u, \"key\": \"%s\", \"axes\": %s, \"vcpus\": %u"
+                ", \"memory\": %" G_GUINT64_FORMAT "}",
+                cell > 0 ? "," : "", cell, key, axes, matrix_vcpus(matrix, cell),
+                matrix_memory(matrix, cell));
     }
     fputs("],\n", stream);
 }
@@ -102,9 +88,8 @@ static void put_json_estimate(FILE *stream, const Estimate *estimate, guint n_ce
 
 static void write_json(FILE *stream, const Matrix *matrix, const Estimate *estimate)
 {
-    fputs("{\"plan\": ", stream);
-    put_json_string(stream, matrix->plan->name);
-    fprintf(stream, ",\n \"seed\": %" G_GUINT64_FORMAT ",\n", matrix->plan->seed);
+    fprintf(stream, "{\"plan\": \"%s\",\n \"seed\": %" G_GUINT64_FORMAT ",\n", matrix->plan->name,
+            matrix->plan->seed);
     put_json_axes(stream, matrix);
     put_json_workloads(stream, matrix->plan->workloads);
     put_json_cells(stream, matrix);
@@ -116,39 +101,19 @@ static void write_json(FILE *stream, const Matrix *matrix, const Estimate *estim
 
 /* ---- csv ---- */
 
-/* RFC 4180. The table writer does the same, but holds the whole table in memory. */
-static void put_csv(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, stream);
-        return;
-    }
-    putc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            putc('"', stream);
-        putc(*text, stream);
-    }
-    putc('"', stream);
-}
-
 static void write_csv(FILE *stream, const Matrix *matrix)
 {
     fputs("block,position,cell", stream);
-    for (guint axis = 0; axis < matrix->n_axes; axis++) {
-        putc(',', stream);
-        put_csv(stream, axis_at(matrix, axis)->name);
-    }
+    for (guint axis = 0; axis < matrix->n_axes; axis++)
+        fprintf(stream, ",%s", axis_at(matrix, axis)->name);
     fputs("\r\n", stream);
     for (guint block = 0; block < matrix->n_blocks && !ferror(stream); block++) {
         const guint32 *order = block_order(matrix, block);
 
         for (guint i = 0; i < matrix->n_cells; i++) {
             fprintf(stream, "%u,%u,%u", block, i, order[i]);
-            for (guint axis = 0; axis < matrix->n_axes; axis++) {
-                putc(',', stream);
-                put_csv(stream, matrix_level(matrix, order[i], axis)->name);
-            }
+            for (guint axis = 0; axis < matrix->n_axes; axis++)
+                fprintf(stream, ",%s", matrix_level(matrix, order[i], axis)->name);
             fputs("\r\n", stream);
         }
     }
@@ -172,12 +137,12 @@ static Table *cells_table(const Matrix *matrix)
     return table;
 }
 
-/* "block 0: 3 0 2 1", wrapped. */
+/* "block 1: 3 0 2 1", wrapped. People count blocks from 1. */
 static void put_block(FILE *stream, const Matrix *matrix, guint block, const char *bullet)
 {
     const guint32 *order = block_order(matrix, block);
     guint n = MIN(matrix->n_cells, SHOWN_CELLS);
-    int column = fprintf(stream, "%sblock %u:", bullet, block);
+    int column = fprintf(stream, "%sblock %u:", bullet, block + 1);
 
     for (guint i = 0; i < n; i++) {
         char number[16];

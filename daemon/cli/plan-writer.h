@@ -10,7 +10,8 @@
 
 /* table and markdown are for people and show the first 100 cells and 20 blocks (and say so); json
  * and csv are whole. json: one object with plan, axes, workloads, cells, blocks, and estimate where
- * there is one. csv: a row for each position of each block. Cells are numbered from 0 as in the
- * database. Errors are left in the stream (ferror). estimate may be NULL. */
+ * there is one. csv: a row for each position of each block. Cells, blocks and
+ * positions count from 0, as in the database; only in "block 1" for people from 1. Errors are left
+ * in the stream (ferror). estimate may be NULL. */
 void plan_write(FILE *stream, const Matrix *matrix, const Estimate *estimate, TableFormat format,
                 guint width, gboolean colour);

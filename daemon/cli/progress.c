@@ -136,7 +136,7 @@ static void show_step(void *data, const StoreRun *run, const char *step,
     if (progress->style != PROGRESS_REDRAW && progress->style != PROGRESS_ALL)
         return;
     /* One column is left free, where the cursor stands. */
-    line = progress_step_line(MAX(width, 2) - 1, run, step, totals, eta_ns);
+    line = progress_step_line(width > 1 ? width - 1 : width, run, step, totals, eta_ns);
     fprintf(progress->stream, "\r%s\033[K", line);
     fflush(progress->stream);
     progress->drawn = TRUE;

@@ -9,10 +9,11 @@
 
 static const char plan_text[] = "version: 1\n"
                                 "plan: small\n"
+                                "memory: 64MiB\n"
                                 "axes:\n"
                                 "  hypervisor: [bare, qemu]\n"
                                 "  guest: [micro]\n"
-                                "  flavour: ['a,\"b\"', plain]\n"
+                                "  flavour: {a.b: {cmdline: a}, plain: {cmdline: b}}\n"
                                 "workloads: [ops, syscalls]\n"
                                 "repeat: {boots: 3, samples: 9, warmup: 1, invocations: 2}\n"
                                 "idle: {settle: 1s}\n"
@@ -63,7 +64,7 @@ static void test_json(void)
     g_assert_cmpstr(json_string_value(json_object_get(root, "plan")), ==, "small");
     g_assert_cmpuint(json_array_size(cells), ==, 4);
     g_assert_cmpstr(json_string_value(json_object_get(first, "key")), ==,
-                    "flavour=a,\"b\" guest=micro hypervisor=bare");
+                    "flavour=a.b guest=micro hypervisor=bare");
     g_assert_cmpstr(
         json_string_value(json_object_get(json_object_get(first, "axes"), "hypervisor")), ==,
         "bare");
@@ -106,7 +107,7 @@ static void test_csv(void)
 
     g_assert_cmpuint(g_strv_length(lines), ==, 1 + 3 * 4 + 1);
     g_assert_cmpstr(lines[0], ==, "block,position,cell,flavour,guest,hypervisor");
-    g_assert_nonnull(strstr(text, ",0,\"a,\"\"b\"\"\",micro,bare\r\n"));
+    g_assert_nonnull(strstr(text, ",0,a.b,micro,bare\r\n"));
     g_assert_cmpstr(lines[13], ==, "");
 }
 
