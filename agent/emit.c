@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "emit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "os.h"
+#include "utf8.h"
+
+void emit_string(FILE *out, const char *text)
+{
+    const char *at = text;
+
+    putc('"', out);
+    while (*at != '\0') {
+        unsigned char byte = (unsigned char)*at;
+        size_t length = utf8_length(at, 4);
+
+        if (length == 0) {
+            fputs("\\ufffd", out);
+            at++;
+        } else if (byte == '"' || byte == '\\') {
+            putc('\\', out);
+            putc(*at++, out);
+        } else if (byte < 0x20 || byte == 0x7f) {
+            fprintf(out, "\\u%04x", (unsigned)byte);
+            at++;
+        } else {
+            fwrite(at, 1, length, out);
+            at += length;
+        }
+    }
+    putc('"', out);
+}
+
+void emit_double(FILE *out, double value)
+{
+    char text[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, out);
+}
+
+/* ,"key":"text" */
+static void member_string(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ",\"%s\":", key);
+    emit_string(out, text);
+}
+
+static void end_line(FILE *out)
+{
+    fputs("}\n", out);
+    fflush(out);
+}
+
+void emit_hello(FILE *out, int64_t resolution_ns, double clock_cost_ns, const char *arch, int cpus)
+{
+    fprintf(out, "{\"type\":\"hello\",\"protocol\":%d", AGENT_PROTOCOL);
+    member_string(out, "version", VMATRIX_AGENT_VERSION);
+    member_string(out, "clock", os_clock_name());
+    fprintf(out, ",\"resolution_ns\":%" PRId64 ",\"clock_cost_ns\":", resolution_ns);
+    emit_double(out, clock_cost_ns);
+    member_string(out, "os", os_name);
+    member_string(out, "arch", arch);
+    fprintf(out, ",\"cpus\":%d", cpus);
+    end_line(out);
+}
+
+void emit_pong(FILE *out, int64_t id)
+{
+    fprintf(out, "{\"type\":\"pong\",\"id\":%" PRId64 ",\"t\":", id);
+    fprintf(out, "%" PRId64, os_clock_ns());
+    end_line(out);
+}
+
+void emit_facts_object(FILE *out, const struct facts *facts)
+{
+    putc('{', out);
+    for (size_t i = 0; i < facts->count; i++) {
+        if (i > 0)
+            putc(',', out);
+        emit_string(out, facts->items[i].key);
+        putc(':', out);
+        emit_string(out, facts->items[i].value);
+    }
+    putc('}', out);
+}
+
+void emit_facts(FILE *out, const struct facts *facts)
+{
+    fputs("{\"type\":\"facts\",\"facts\":", out);
+    emit_facts_object(out, facts);
+    end_line(out);
+}
+
+void emit_outcome(FILE *out, const char *type, int64_t invocation, const char *reason)
+{
+    fprintf(out, "{\"type\":\"%s\",\"invocation\":%" PRId64, type, invocation);
+    if (reason != NULL)
+        member_string(out, "reason", reason);
+    end_line(out);
+}
+
+void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t)
+{
+    fprintf(out, "{\"type\":\"%s\",\"invocation\":%" PRId64 ",\"t\":%" PRId64, type, invocation, t);
+    end_line(out);
+}
+
+static void sample_line(FILE *out, int64_t invocation, const struct bench *bench, int copy,
+                        double iterations, const double *values, size_t count)
+{
+    fprintf(out, "{\"type\":\"sample\",\"invocation\":%" PRId64, invocation);
+    member_string(out, "metric", bench->metric);
+    member_string(out, "unit", bench->unit);
+    member_string(out, "direction", bench->direction);
+    fprintf(out, ",\"revision\":%u", bench->revision);
+    if (copy >= 0)
+        fprintf(out, ",\"copy\":%d", copy);
+    fputs(",\"iterations\":", out);
+    emit_double(out, iterations);
+    fputs(",\"values\":[", out);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            putc(',', out);
+        emit_double(out, values[i]);
+    }
+    putc(']', out);
+    end_line(out);
+}
+
+void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int copy,
+                  double iterations, const double *values, size_t count)
+{
+    for (size_t sent = 0; sent < count; sent += EMIT_VALUES_MAX) {
+        size_t left = count - sent;
+        sample_line(out, invocation, bench, copy, iterations, values + sent,
+                    left < EMIT_VALUES_MAX ? left : EMIT_VALUES_MAX);
+    }
+}
+
+void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags)
+{
+    fprintf(out, "{\"type\":\"done\",\"invocation\":%" PRId64 ",\"samples\":%" PRIu64, invocation,
+            samples);
+    if (*flags != '\0')
+        member_string(out, "flags", flags);
+    end_line(out);
+}
+
+void emit_bye(FILE *out, uint64_t invocations, uint64_t samples)
+{
+    fprintf(out, "{\"type\":\"bye\",\"invocations\":%" PRIu64 ",\"samples\":%" PRIu64, invocations,
+            samples);
+    end_line(out);
+}
+
+void emit_error(FILE *out, const char *reason)
+{
+    fputs("{\"type\":\"error\"", out);
+    member_string(out, "reason", reason);
+    end_line(out);
+}
+
+void emit_catalogue(FILE *out)
+{
+    putc('[', out);
+    for (size_t i = 0; i < bench_count; i++) {
+        const struct bench *bench = bench_table[i];
+
+        fputs(i > 0 ? ",\n {\"name\":" : "{\"name\":", out);
+        emit_string(out, bench->name);
+        member_string(out, "groups", bench->groups);
+        member_string(out, "metric", bench->metric);
+        member_string(out, "unit", bench->unit);
+        member_string(out, "direction", bench->direction);
+        member_string(out, "summary", bench->summary);
+        member_string(out, "os", bench->os);
+        putc('}', out);
+    }
+    fputs("]\n", out);
+    fflush(out);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* vmatrix-agent: measures in a guest, or on the host itself. C11 and libc only. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "bench.h"
+#include "byhand.h"
+#include "emit.h"
+#include "facts.h"
+#include "os.h"
+#include "session.h"
+#include "sha256.h"
+
+static const char usage[] =
+    "usage: vmatrix-agent session              speak the agent protocol (JSON Lines)\n"
+    "       vmatrix-agent list [--json]        the benchmarks\n"
+    "       vmatrix-agent facts [--json]       what this machine is\n"
+    "       vmatrix-agent run [--human] [--samples N] [--cpu N] [--copies N] [--folder DIR] NAME…\n"
+    "                                          run benchmarks or groups by hand\n"
+    "       vmatrix-agent digest FILE          hex SHA-256 of a file\n"
+    "       vmatrix-agent version\n";
+
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+static int refuse_usage(const char *what, const char *argument)
+{
+    fprintf(stderr, "vmatrix-agent: %s", what);
+    if (argument != NULL)
+        emit_string(stderr, argument);
+    fprintf(stderr, "\n%s", usage);
+    return STATUS_USAGE;
+}
+
+/* "--json", or nothing. */
+static bool json_option(int argc, char **argv, bool *ret_json)
+{
+    *ret_json = argc == 1 && strcmp(argv[0], "--json") == 0;
+    return argc == 0 || *ret_json;
+}
+
+static int command_list(int argc, char **argv)
+{
+    bool json;
+
+    if (!json_option(argc, argv, &json))
+        return refuse_usage("list takes only --json, not ", argv[argc - 1]);
+    if (json) {
+        emit_catalogue(stdout);
+        return STATUS_DONE;
+    }
+    for (size_t i = 0; i < bench_count; i++)
+        printf("%-28s %-8s %s%s\n", bench_table[i]->name, bench_table[i]->unit,
+               bench_table[i]->summary,
+               bench_is_for_os(bench_table[i], os_name) ? "" : " (not on this system)");
+    return STATUS_DONE;
+}
+
+static int command_facts(int argc, char **argv, const char *self)
+{
+    struct facts facts;
+    bool json;
+
+    if (!json_option(argc, argv, &json))
+        return refuse_usage("facts takes only --json, not ", argv[argc - 1]);
+    facts_collect(&facts, self);
+    if (json) {
+        emit_facts_object(stdout, &facts);
+        putchar('\n');
+    }
+    for (size_t i = 0; !json && i < facts.count; i++)
+        printf("%s: %s\n", facts.items[i].key, facts.items[i].value);
+    facts_free(&facts);
+    return STATUS_DONE;
+}
+
+static int command_digest(int argc, char **argv)
+{
+    static unsigned char buffer[65536];
+    char hex[SHA256_HEX_SIZE];
+    struct sha256 sha;
+    size_t got;
+    FILE *file;
+    bool broken;
+
+    if (argc != 1)
+        return refuse_usage("digest takes one file", NULL);
+    file = fopen(argv[0], "rb");
+    if (file == NULL) {
+        fprintf(stderr, "vmatrix-agent: cannot read %s: %s\n", argv[0], strerror(errno));
+        return STATUS_FAILED;
+    }
+    sha256_init(&sha);
+    while ((got = fread(buffer, 1, sizeof(buffer), file)) > 0)
+        sha256_add(&sha, buffer, got);
+    broken = ferror(file) != 0;
+    if (broken)
+        fprintf(stderr, "vmatrix-agent: cannot read %s: %s\n", argv[0], strerror(errno));
+    fclose(file);
+    if (broken)
+        return STATUS_FAILED;
+    sha256_finish(&sha, hex);
+    puts(hex);
+    return STATUS_DONE;
+}
+
+static int command(int argc, char **argv, const char *self)
+{
+    const char *name = argv[0];
+
+    argc--;
+    argv++;
+    if (strcmp(name, "run") == 0) {
+        struct byhand_options options;
+        char reason[BYHAND_REASON_MAX];
+
+        if (!byhand_parse(argc, argv, &options, reason))
+            return refuse_usage(reason, NULL);
+        return byhand_run(&options);
+    }
+    if (strcmp(name, "list") == 0)
+        return command_list(argc, argv);
+    if (strcmp(name, "facts") == 0)
+        return command_facts(argc, argv, self);
+    if (strcmp(name, "digest") == 0)
+        return command_digest(argc, argv);
+    if (strcmp(name, "session") == 0)
+        return argc == 0 ? session_run(self) : refuse_usage("session takes nothing", NULL);
+    if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+        printf("vmatrix-agent %s, protocol %d\n", VMATRIX_AGENT_VERSION, AGENT_PROTOCOL);
+        return STATUS_DONE;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0) {
+        fputs(usage, stdout);
+        return STATUS_DONE;
+    }
+    return refuse_usage("unknown command ", name);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    if (argc < 2)
+        return refuse_usage("no command", NULL);
+    os_begin();
+    status = command(argc - 1, argv + 1, argv[0]);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return status == STATUS_DONE ? STATUS_FAILED : status;
+    return status;
+}
