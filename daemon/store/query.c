@@ -18,25 +18,12 @@ typedef struct {
 } Refusal;
 
 /* Pragmas that only tell something when they have no argument. */
-static const char *const pragmas[] = {"application_id",
-                                      "collation_list",
-                                      "compile_options",
-                                      "database_list",
-                                      "encoding",
-                                      "foreign_keys",
-                                      "freelist_count",
-                                      "function_list",
-                                      "journal_mode",
-                                      "module_list",
-                                      "page_count",
-                                      "page_size",
-                                      "pragma_list",
-                                      "query_only",
-                                      "schema_version",
-                                      "synchronous",
-                                      "table_list",
-                                      "user_version",
-                                      NULL};
+static const char *const pragmas[] = {"application_id", "collation_list", "compile_options",
+                                      "database_list",  "encoding",       "foreign_keys",
+                                      "freelist_count", "function_list",  "module_list",
+                                      "page_count",     "page_size",      "pragma_list",
+                                      "query_only",     "schema_version", "synchronous",
+                                      "table_list",     "user_version",   NULL};
 
 /* Pragmas that only tell something, with an argument or without. */
 static const char *const pragmas_of[] = {

@@ -25,7 +25,7 @@ CREATE TABLE campaign (
     blocks           INTEGER NOT NULL,
     cells            INTEGER NOT NULL,
     boot_per         TEXT NOT NULL CHECK (boot_per IN ('cell', 'workload')),
-    baseline         TEXT CHECK (json_valid(baseline)),
+    baseline         TEXT CHECK (baseline IS NULL OR json_valid(baseline)),
     program          TEXT NOT NULL,
     created_ns       INTEGER NOT NULL,
     started_ns       INTEGER,
