@@ -136,6 +136,17 @@ static void fill_domain(HvDomain *domain, const HvSpec *spec)
     domain->shutdown_method = guest->shutdown;
 }
 
+static gboolean qemu_preflight(Hypervisor *hv, const InventoryGuest *guest,
+                               const OverlayBase *base, GError **error)
+{
+    HvSpec spec = {.hypervisor = hv->config, .guest = guest, .base = base};
+    gboolean bridge;
+
+    return check_files(hv, &spec, error) &&
+           (guest->network == NULL || guest->address == ADDRESS_FORWARD ||
+            check_network(hv, guest->network, &bridge, error));
+}
+
 static gboolean qemu_define(Hypervisor *hv, const HvSpec *spec, HvDomain *domain, GError **error)
 {
     const LibvirtConnection *connection = hv_libvirt_connection(hv);
@@ -550,6 +561,7 @@ const struct hypervisor_ops hv_libvirt_qemu_ops = {
     .has_domain = TRUE,
     .open = hv_libvirt_open,
     .close = hv_libvirt_close,
+    .preflight = qemu_preflight,
     .define = qemu_define,
     .start = qemu_start,
     .address = hv_libvirt_address,

@@ -63,6 +63,11 @@ struct hypervisor_ops {
     gboolean has_domain; /* FALSE: bare; overlay, define … address and SSH are left out */
     gboolean (*open)(Hypervisor *hv, const Wait *wait, GError **error);
     void (*close)(Hypervisor *hv);
+    /* Whether this guest could be booted here, as far as its files (base: its disk's chain, or
+     * NULL) and its network go: the error says what is in the way. Nothing is changed. NULL with
+     * bare. */
+    gboolean (*preflight)(Hypervisor *hv, const InventoryGuest *guest, const OverlayBase *base,
+                          GError **error);
     /* Make the domain's description; nothing is started. */
     gboolean (*define)(Hypervisor *hv, const HvSpec *spec, HvDomain *domain, GError **error);
     /* VM_ERROR_BUSY: another process took forward_port meanwhile; define again with another. */
