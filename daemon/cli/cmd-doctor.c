@@ -115,9 +115,9 @@ const Command command_doctor = {
     .arguments = "",
     .group = "The site",
     .summary = "what works on this machine, and the way out",
-    .about = "Looks at the host, the inventory's hypervisors, images and keys, the database, the\n"
-             "agent and the programs that are used. Each line is ok, warning or missing; the\n"
-             "exit code is 3 when something that is needed is missing.\n",
+    .about = "Looks at the host, the inventory's hypervisors, images and keys, the database,\n"
+             "the agent and the programs that are used. Each line is ok, warning or missing;\n"
+             "the exit code is 3 when something that is needed is missing.\n",
     .example = "vmatrix doctor --inventory site.yaml",
     .options = options,
     .run = run_doctor,

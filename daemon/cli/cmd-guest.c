@@ -78,9 +78,9 @@ const Command command_guest_enroll = {
     .arguments = "NAME",
     .group = "The site",
     .summary = "boot a guest once and pin its host key",
-    .about = "Boots the inventory's guest NAME once, logs in with the inventory's key, and pins\n"
-             "the SSH host key that it showed in the database. From then on a guest that shows\n"
-             "another key is refused.\n",
+    .about = "Boots the inventory's guest NAME once, logs in with the inventory's key, and\n"
+             "pins the SSH host key that it showed in the database. From then on a guest that\n"
+             "shows another key is refused.\n",
     .example = "vmatrix guest enroll debian12 --inventory site.yaml",
     .min_words = 1,
     .max_words = 1,

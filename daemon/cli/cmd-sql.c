@@ -110,11 +110,11 @@ const Command command_sql = {
     .arguments = "QUERY",
     .group = "Results",
     .summary = "ask the database; it is never changed",
-    .about =
-        "Runs one SELECT on the database, opened read-only. QUERY \"-\" is read from standard\n"
-        "input. median(x), percentile(x, p) and stddev(x) are there. The views result,\n"
-        "cell_summary, run_summary, contamination and phase_time are a good beginning.\n",
-    .example = "vmatrix sql \"SELECT hypervisor, metric, median(value) FROM result GROUP BY 1, 2\"",
+    .about = "Runs one SELECT on the database, opened read-only. QUERY \"-\" is read from\n"
+             "standard input. median(x), percentile(x, p) and stddev(x) are there. The views\n"
+             "result, cell_summary, run_summary, contamination and phase_time are a good\n"
+             "beginning.\n",
+    .example = "vmatrix sql \"SELECT hypervisor, median(value) FROM result GROUP BY 1\"",
     .min_words = 1,
     .max_words = 1,
     .run = run_sql,

@@ -188,19 +188,21 @@ char *estimate_text(const Estimate *estimate, const Matrix *matrix)
 
     g_string_append_printf(
         text,
-        "estimate: %s for %" G_GUINT64_FORMAT " runs, %s of settling before each, of\n  %u %s\n",
-        whole, estimate->runs, settle, estimate->workloads,
-        estimate->expanded ? "benchmarks" : "workloads (as written: no agent was found)");
+        "estimate: %s\n  runs: %" G_GUINT64_FORMAT ", each after %s of settling; %s in a run: %u\n",
+        whole, estimate->runs, settle,
+        estimate->expanded ? "benchmarks" : "workloads (no agent was found to list them)",
+        estimate->workloads);
     if (estimate->cells_measured == matrix->n_cells)
-        g_string_append_printf(text, "  from %" G_GUINT64_FORMAT " earlier runs in the database\n",
+        g_string_append_printf(text,
+                               "  times from %" G_GUINT64_FORMAT " earlier runs in the database\n",
                                estimate->earlier_runs);
     else if (estimate->cells_measured > 0)
         g_string_append_printf(text,
-                               "  %u cells from %" G_GUINT64_FORMAT " earlier runs in the "
-                               "database, %u from\n  %s\n",
+                               "  times of %u cells from %" G_GUINT64_FORMAT " earlier runs in the "
+                               "database, of %u\n  from %s\n",
                                estimate->cells_measured, estimate->earlier_runs,
                                matrix->n_cells - estimate->cells_measured, defaults);
     else
-        g_string_append_printf(text, "  from %s\n", defaults);
+        g_string_append_printf(text, "  times from %s\n", defaults);
     return g_string_free(text, FALSE);
 }

@@ -65,41 +65,109 @@ void doctor_check_hypervisors(const DoctorSubject *subject, GPtrArray *findings)
     }
 }
 
-/* ---- images ---- */
+/* ---- guests ---- */
 
-/* What is in the way of path, for ourselves; and, where the inventory has a hypervisor that works
- * for another user, for that user. NULL: nothing. Transfer full. */
-static char *blocked_by(const char *path, gboolean chain)
+static void free_hypervisor(gpointer data)
 {
-    return chain ? overlay_blocked_by(path, NULL) : access_blocked_by(path, NULL, ACCESS_READ);
+    hypervisor_free(data);
 }
 
-static void check_image(const InventoryGuest *guest, const char *path, gboolean chain,
-                        GPtrArray *findings)
+/* Those that can be opened; why others cannot has been said. Transfer full. */
+static GPtrArray *open_all(const DoctorSubject *subject)
+{
+    GPtrArray *list = g_ptr_array_new_with_free_func(free_hypervisor);
+
+    for (guint i = 0; i < subject->inventory->hypervisors->len; i++) {
+        const InventoryHypervisor *config = g_ptr_array_index(subject->inventory->hypervisors, i);
+        Wait wait = doctor_wait(subject, config->name);
+        Hypervisor *hv = hypervisor_open(config, &wait, NULL);
+
+        if (hv != NULL)
+            g_ptr_array_add(list, hv);
+    }
+    return list;
+}
+
+/* A file that we ourselves must be able to read; chain: and all its backing files. */
+static gboolean check_file(const InventoryGuest *guest, const char *path, gboolean chain,
+                           GPtrArray *findings)
 {
     g_autofree char *why = NULL;
 
-    if (path == NULL)
-        return;
-    why = blocked_by(path, chain);
+    if (path != NULL)
+        why = chain ? overlay_blocked_by(path, NULL) : access_blocked_by(path, NULL, ACCESS_READ);
     if (why == NULL)
-        doctor_add(findings, DOCTOR_OK, "image", g_strdup_printf("%s: %s", guest->name, path),
-                   NULL);
+        return TRUE;
+    doctor_add(findings, DOCTOR_MISSING, "image", g_strdup_printf("%s: %s", guest->name, why),
+               g_strdup("build or copy it there, give access, or correct the inventory"));
+    return FALSE;
+}
+
+/* Names of the hypervisors that can boot guest; for each that cannot, a warning: a plan need not
+ * pair them. Transfer full. */
+static char *bootable_by(const InventoryGuest *guest, const OverlayBase *base,
+                         const GPtrArray *hypervisors, GPtrArray *findings)
+{
+    GString *names = g_string_new(NULL);
+
+    for (guint i = 0; i < hypervisors->len; i++) {
+        Hypervisor *hv = g_ptr_array_index(hypervisors, i);
+        g_autoptr(GError) error = NULL;
+
+        if (hv->ops->preflight == NULL ||
+            (guest->disk == NULL && !inventory_boots_kernel(hv->config)))
+            continue;
+        if (hv->ops->preflight(hv, guest, base, &error))
+            g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", hv->config->name);
+        else
+            doctor_add(findings, DOCTOR_WARNING, "guest", g_strdup(error->message),
+                       g_strdup("do as it says, or pair the two in no plan"));
+    }
+    return g_string_free(names, FALSE);
+}
+
+static void check_guest(const DoctorSubject *subject, const InventoryGuest *guest,
+                        const GPtrArray *hypervisors, GPtrArray *findings)
+{
+    Wait wait = doctor_wait(subject, guest->name);
+    g_autoptr(OverlayBase) base = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *names = NULL;
+
+    if (!check_file(guest, guest->disk, TRUE, findings) ||
+        !check_file(guest, guest->kernel, FALSE, findings) ||
+        !check_file(guest, guest->initrd, FALSE, findings) ||
+        !check_file(guest, guest->agent, FALSE, findings))
+        return;
+    if (guest->disk != NULL) {
+        base = overlay_base_probe(&wait, guest->disk, guest->disk_format, &error);
+        if (base == NULL) {
+            doctor_add(findings, DOCTOR_MISSING, "image",
+                       g_strdup_printf("%s: %s", guest->name, error->message),
+                       g_strdup("see the line about qemu-img, or correct the inventory"));
+            return;
+        }
+    }
+    names = bootable_by(guest, base, hypervisors, findings);
+    if (*names != '\0')
+        doctor_add(findings, DOCTOR_OK, "guest",
+                   g_strdup_printf("%s: can be booted by %s", guest->name, names), NULL);
     else
-        doctor_add(findings, DOCTOR_MISSING, "image", g_strdup_printf("%s: %s", guest->name, why),
-                   g_strdup("build or copy it there, give access, or correct the inventory"));
+        doctor_add(findings, DOCTOR_MISSING, "guest",
+                   g_strdup_printf("%s: no hypervisor here can boot it", guest->name),
+                   g_strdup("see the lines above, or take it out of the inventory"));
 }
 
 void doctor_check_guests(const DoctorSubject *subject, GPtrArray *findings)
 {
-    for (guint i = 0; subject->inventory != NULL && i < subject->inventory->guests->len; i++) {
-        const InventoryGuest *guest = g_ptr_array_index(subject->inventory->guests, i);
+    g_autoptr(GPtrArray) hypervisors = NULL;
 
-        check_image(guest, guest->disk, TRUE, findings);
-        check_image(guest, guest->kernel, FALSE, findings);
-        check_image(guest, guest->initrd, FALSE, findings);
-        check_image(guest, guest->agent, FALSE, findings);
-    }
+    if (subject->inventory == NULL)
+        return;
+    hypervisors = open_all(subject);
+    for (guint i = 0; i < subject->inventory->guests->len; i++)
+        check_guest(subject, g_ptr_array_index(subject->inventory->guests, i), hypervisors,
+                    findings);
 }
 
 /* ---- keys ---- */
