@@ -10,7 +10,7 @@ import os
 import re
 import sys
 
-LINE = re.compile(r"^(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s*#\s*(SKIP|TODO)\b\s*(.*))?$", re.IGNORECASE)
+LINE = re.compile(r"^(not )?ok\b\s*\d*\s*(?:- )?(.*?)(?:\s*#\s*(SKIP)\b\s*(.*))?$", re.IGNORECASE)
 ALL_SKIPPED = re.compile(r"^1\.\.0\s*#\s*SKIP\b\s*(.*)", re.IGNORECASE)
 OUTPUT_LINES = 120
 
