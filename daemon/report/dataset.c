@@ -107,7 +107,9 @@ gboolean dataset_is_baseline_axis(const Dataset *dataset, guint axis)
 /* "; did you mean "X"?" or the list of what there is. names is NULL-terminated. */
 static char *suggest(const char *word, GPtrArray *names)
 {
-    const char *nearest = text_nearest(word, (const char *const *)names->pdata);
+    /* Of one or two letters everything is near: "16" is not meant as "1". */
+    const char *nearest =
+        strlen(word) > 2 ? text_nearest(word, (const char *const *)names->pdata) : NULL;
     g_autofree char *all = NULL;
 
     if (nearest != NULL)
