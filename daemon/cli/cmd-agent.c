@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* vmatrix agent list, vmatrix workload list: what can be measured. */
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/output.h"
 #include "run/submit.h"
@@ -66,24 +68,32 @@ static void add_workload(Table *table, const char *name, const char *kind, guint
     table_text(table, summary);
 }
 
-/* Group -> how many benchmarks it has; names in the order of first mention in *ret_order. */
+static void count_group(GHashTable *counts, GPtrArray *order, const char *group)
+{
+    guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, group));
+
+    if (*group == '\0')
+        return;
+    if (count == 0)
+        g_ptr_array_add(order, g_strdup(group));
+    g_hash_table_replace(counts, g_strdup(group), GUINT_TO_POINTER(count + 1));
+}
+
+/* Group -> how many benchmarks it has; names in the order of first mention in ret_order. A
+ * benchmark's family ("ops" of "ops.int32-add") is a group too, listed or not. */
 static GHashTable *count_groups(const BenchCatalogue *catalogue, GPtrArray *ret_order)
 {
     GHashTable *counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
     for (guint i = 0; i < catalogue->benches->len; i++) {
         const BenchInfo *bench = g_ptr_array_index(catalogue->benches, i);
+        g_autofree char *family = g_strndup(bench->name, strcspn(bench->name, "."));
         g_auto(GStrv) groups = g_strsplit(bench->groups, " ", -1);
 
-        for (char **group = groups; *group != NULL; group++) {
-            guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, *group));
-
-            if (**group == '\0')
-                continue;
-            if (count == 0)
-                g_ptr_array_add(ret_order, g_strdup(*group));
-            g_hash_table_replace(counts, g_strdup(*group), GUINT_TO_POINTER(count + 1));
-        }
+        if (!g_strv_contains((const char *const *)groups, family))
+            count_group(counts, ret_order, family);
+        for (char **group = groups; *group != NULL; group++)
+            count_group(counts, ret_order, *group);
     }
     return counts;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/doctor.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "guest/kvm.h"
 #include "host/probe.h"
 #include "run/engine.h"
 #include "util/clock.h"
@@ -92,16 +91,16 @@ static gboolean inventory_wants(const Inventory *inventory, Accelerator accelera
 
 static void check_kvm(const DoctorSubject *subject, GPtrArray *findings)
 {
-    autofd fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-    int code = errno;
+    g_autofree char *why = NULL;
+    KvmState state = kvm_probe("/dev/kvm", &why);
     gboolean wanted = inventory_wants(subject->inventory, ACCELERATOR_KVM);
 
-    if (fd >= 0)
-        doctor_add(findings, DOCTOR_OK, "accelerator", g_strdup("/dev/kvm can be opened"), NULL);
+    if (state == KVM_USABLE)
+        doctor_add(findings, DOCTOR_OK, "accelerator", g_strdup("KVM works"), NULL);
     else
         doctor_add(findings, wanted ? DOCTOR_MISSING : DOCTOR_WARNING, "accelerator",
-                   g_strdup_printf("/dev/kvm cannot be opened: %s", g_strerror(code)),
-                   g_strdup(code == EACCES
+                   g_steal_pointer(&why),
+                   g_strdup(state == KVM_FORBIDDEN
                                 ? "add yourself to the group kvm"
                                 : "enable virtualisation in the firmware and load kvm_intel or "
                                   "kvm_amd; or ask for emulation: accelerator: tcg"));
