@@ -12,7 +12,7 @@
 static const char enroll_plan[] = "version: 1\n"
                                   "plan: enroll\n"
                                   "axes:\n"
-                                  "  vcpus: [1]\n"
+                                  "  hypervisor: [bare]\n"
                                   "workloads: [enroll]\n"
                                   "idle: off\n";
 
