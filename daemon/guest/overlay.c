@@ -203,15 +203,20 @@ gboolean overlay_create(const Wait *wait, const char *path, const char *base,
 {
     g_autofree char *absolute = g_canonicalize_filename(path, NULL);
     g_autofree char *absolute_base = g_canonicalize_filename(base, NULL);
+    g_autofree char *blocked = NULL;
+    g_autoptr(GError) local = NULL;
     const char *argv[] = {"qemu-img",    "create", "-q",         "-f",     "qcow2", "-b",
                           absolute_base, "-F",     info->format, absolute, NULL};
 
     if (!claim(absolute, error))
         return FALSE;
-    if (spawn_check(wait, argv, NULL, error))
+    if (spawn_check(wait, argv, NULL, &local))
         return TRUE;
     unlink(absolute);
-    g_prefix_error(error, "overlay %s on %s: ", path, base);
+    /* qemu-img does not always say which file of the chain it was. */
+    blocked = overlay_blocked_by(absolute_base, NULL);
+    g_set_error(error, local->domain, local->code, "overlay %s on %s: %s", path, base,
+                blocked != NULL ? blocked : local->message);
     return FALSE;
 }
 
