@@ -104,7 +104,7 @@ enum {
     OS_WAKE_STOP = 4,   /* a signal asks this process to end */
 };
 /* Wait until deadline (os_clock_ns; 0: for ever); returns what woke it, 0 for the deadline.
- * input_hangup_only: only the end of standard input counts as input. */
+ * OS_INPUT_HANGUP: only the end of standard input counts as input. */
 enum os_input { OS_INPUT_IGNORED, OS_INPUT_HANGUP, OS_INPUT_WANTED };
 int os_wait(enum os_input input, struct os_workers *workers, int64_t deadline_ns);
 /* Bytes read from standard input without waiting; 0: it has ended. -1: nothing now. */

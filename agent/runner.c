@@ -57,24 +57,36 @@ enum { WORD_READY = 'r', WORD_UNSUPPORTED = 'u', WORD_FAILED = 'f', WORD_MEASURE
 
 /* --- the clock --- */
 
+/* Euclid's. */
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A clock's step divides all differences of its readings, also where a reading takes many steps. */
 void runner_clock_measure(struct runner_clock *ret_clock)
 {
     enum { READINGS = 1000, ROUNDS = 20 };
-    int64_t step = INT64_MAX, fastest = INT64_MAX;
+    int64_t step = 0, fastest = INT64_MAX;
 
     for (int round = 0; round < ROUNDS; round++) {
         int64_t begin = os_clock_ns(), last = begin;
 
         for (int i = 0; i < READINGS; i++) {
             int64_t now = os_clock_ns();
-            if (now > last && now - last < step)
-                step = now - last;
+            if (now > last)
+                step = common_divisor(now - last, step);
             last = now;
         }
         if (last - begin < fastest)
             fastest = last - begin;
     }
-    ret_clock->resolution_ns = step == INT64_MAX ? 1 : step;
+    ret_clock->resolution_ns = step == 0 ? 1 : step;
     ret_clock->cost_ns = (double)fastest / READINGS;
 }
 

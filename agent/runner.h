@@ -19,7 +19,7 @@
 
 /* The clock as measured at the start. */
 struct runner_clock {
-    int64_t resolution_ns; /* smallest step above 0 that was seen */
+    int64_t resolution_ns; /* its step */
     double cost_ns;        /* of one reading */
 };
 void runner_clock_measure(struct runner_clock *ret_clock);
