@@ -35,13 +35,26 @@ void dataset_free(Dataset *dataset)
         return;
     store_campaign_clear(&dataset->campaign);
     g_free(dataset->first_run);
-    g_clear_pointer(&dataset->matrix, matrix_free);
-    g_clear_pointer(&dataset->plan, plan_free);
-    g_clear_pointer(&dataset->metrics, g_ptr_array_unref);
-    g_clear_pointer(&dataset->runs, g_ptr_array_unref);
-    g_clear_pointer(&dataset->cells, g_array_unref);
-    g_clear_pointer(&dataset->series, g_hash_table_unref);
+    matrix_free(dataset->matrix);
+    plan_free(dataset->plan);
+    g_ptr_array_unref(dataset->metrics);
+    g_ptr_array_unref(dataset->runs);
+    g_array_unref(dataset->cells);
+    g_hash_table_unref(dataset->series);
     g_free(dataset);
+}
+
+/* Empty; the containers are always there. */
+static Dataset *dataset_new(void)
+{
+    Dataset *dataset = g_new0(Dataset, 1);
+
+    dataset->metrics = g_ptr_array_new_with_free_func(metric_free);
+    dataset->runs = g_ptr_array_new_with_free_func(run_free);
+    dataset->cells = g_array_new(FALSE, FALSE, sizeof(guint));
+    dataset->series =
+        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
+    return dataset;
 }
 
 static gint64 *series_key(guint cell, guint metric)
@@ -453,13 +466,8 @@ static gboolean load_points(Store *store, Dataset *dataset, GError **error)
 
 Dataset *dataset_load(Store *store, const SummarySelect *select, GError **error)
 {
-    g_autoptr(Dataset) dataset = g_new0(Dataset, 1);
+    g_autoptr(Dataset) dataset = dataset_new();
 
-    dataset->metrics = g_ptr_array_new_with_free_func(metric_free);
-    dataset->runs = g_ptr_array_new_with_free_func(run_free);
-    dataset->cells = g_array_new(FALSE, FALSE, sizeof(guint));
-    dataset->series =
-        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
     if (!store_campaign_get(store, select->campaign, &dataset->campaign, error))
         return NULL;
     /* The stored text, not the file: that may have changed since. */
