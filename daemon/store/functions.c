@@ -156,6 +156,7 @@ static void raw_text(sqlite3_context *context, int n, sqlite3_value **arguments)
     g_autoptr(GError) error = NULL;
     const void *data = sqlite3_value_blob(arguments[0]);
     gsize length = (gsize)sqlite3_value_bytes(arguments[0]);
+    const char *unpacked;
 
     if (data == NULL)
         return;
@@ -164,7 +165,9 @@ static void raw_text(sqlite3_context *context, int n, sqlite3_value **arguments)
         sqlite3_result_error(context, "raw_text(): not the content of a raw_output row", -1);
         return;
     }
-    sqlite3_result_text64(context, g_memory_output_stream_get_data(G_MEMORY_OUTPUT_STREAM(memory)),
+    unpacked = g_memory_output_stream_get_data(G_MEMORY_OUTPUT_STREAM(memory));
+    /* Nothing unpacked is an empty text; a NULL pointer would be SQL's NULL. */
+    sqlite3_result_text64(context, unpacked != NULL ? unpacked : "",
                           g_memory_output_stream_get_data_size(G_MEMORY_OUTPUT_STREAM(memory)),
                           SQLITE_TRANSIENT, SQLITE_UTF8);
 }
