@@ -87,6 +87,11 @@ static gboolean only_reads(int code, const char *first, const char *second)
         return g_ascii_strcasecmp(second, "load_extension") != 0;
     case SQLITE_PRAGMA:
         return pragma_reads(first, second);
+    case SQLITE_UPDATE:
+        /* Asked when a table-valued function (json_each, pragma_table_info) is used for the first
+         * time. An UPDATE of the schema itself is not let through: SQLite refuses it without
+         * PRAGMA writable_schema, and so does sqlite3_stmt_readonly() below. */
+        return strcmp(first, "sqlite_master") == 0;
     default:
         return FALSE;
     }

@@ -31,6 +31,8 @@ static void test_only_reads(void)
         {"WITH x AS (SELECT 1) DELETE FROM run", "DELETE FROM run"},
         {"UPDATE run SET state = 'done'", "UPDATE run"},
         {"INSERT INTO metric VALUES (1, 2, 3, 4, 5, 6) RETURNING id", "INSERT INTO metric"},
+        {"UPDATE sqlite_master SET sql = ''", "sqlite_master may not be modified"},
+        {"UPDATE sqlite_schema SET sql = ''", "sqlite_master may not be modified"},
         {"REPLACE INTO meta VALUES (1, 2)", "INSERT INTO meta"},
         {"CREATE TABLE t (a)", "refused"},
         {"CREATE TEMP TABLE t (a)", "refused"},
@@ -127,7 +129,7 @@ static void test_types_and_parameters(void)
     fixture_open(&f);
     query = store_query_new(f.store,
                             "SELECT :n + 1 AS number, 2.5 AS real, :text AS text, x'0001' AS blob,"
-                            " NULL AS nothing",
+                            " NULL AS none",
                             &error);
     g_assert_no_error(error);
     g_assert_true(store_query_bind_int(query, ":n", 41));
