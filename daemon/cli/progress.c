@@ -8,19 +8,18 @@
 #include "util/clock.h"
 #include "util/text.h"
 
+/* Room kept for the step and the ETA, so that the rest of the line does not jump about. */
+enum { STEP_WIDTH = 9, ETA_WIDTH = 13 };
+
 /* The engine's names of steps, in words for somebody who waits. */
 static const struct {
     const char *step, *words;
 } step_words[] = {
-    {"gate", "waiting for an idle host"},
-    {"start", "starting"},
-    {"address", "booting"},
-    {"ssh", "booting"},
-    {"push", "sending the agent"},
-    {"agent", "starting the agent"},
-    {"process", "starting the agent"},
-    {"measure", "measuring"},
-    {"shutdown", "shutting down"},
+    {"gate", "idle wait"},    {"folder", "preparing"}, {"connect", "preparing"},
+    {"overlay", "preparing"}, {"define", "preparing"}, {"start", "starting"},
+    {"address", "booting"},   {"ssh", "booting"},      {"push", "sending"},
+    {"agent", "agent"},       {"process", "agent"},    {"measure", "measuring"},
+    {"shutdown", "stopping"},
 };
 
 static const char *words_of(const char *step)
@@ -94,9 +93,10 @@ char *progress_step_line(guint width, const StoreRun *run, const char *step,
 {
     g_autofree char *head = head_of(run, totals->done + 1, totals->total);
     g_autofree char *left = eta_ns >= 0 ? clock_format_duration(eta_ns) : NULL;
-    g_autofree char *tail = g_strdup_printf("  %s%s%s", words_of(step),
-                                            left != NULL ? "  ETA " : "", left != NULL ? left : "");
-    glong taken = g_utf8_strlen(head, -1) + g_utf8_strlen(tail, -1);
+    g_autofree char *tail =
+        g_strdup_printf("  %-*s%s%s", left != NULL ? STEP_WIDTH : 0, words_of(step),
+                        left != NULL ? "  ETA " : "", left != NULL ? left : "");
+    glong taken = g_utf8_strlen(head, -1) + 2 + STEP_WIDTH + ETA_WIDTH;
     g_autofree char *cell = width > 0 ? fit_cell(cell_of(run), (glong)width - taken) : cell_of(run);
     g_autofree char *line = g_strconcat(head, cell, tail, NULL);
 

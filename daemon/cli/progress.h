@@ -25,7 +25,7 @@ CampaignWatch progress_watch(Progress *progress);
 /* Wipe the redrawn line, before anything else is printed. */
 void progress_finish(Progress *progress);
 
-/* "[ 3/12] block 1  guest=micro hypervisor=qemu vcpus=2  booting  ETA 1m 20s", at most width
+/* "[ 3/12] block 1  guest=micro hypervisor=qemu vcpus=2  booting    ETA 1m 20s", at most width
  * columns (0: unlimited): axis names go first, then the end of the cell's key. eta_ns -1: left out.
  * Transfer full. */
 char *progress_step_line(guint width, const StoreRun *run, const char *step,
