@@ -273,6 +273,7 @@ static const char *outcome(const DatasetRun *run)
     return run->verdict != NULL && !g_str_equal(run->verdict, "clean") ? run->verdict : NULL;
 }
 
+/* Blocks are stored from 0; people count from 1. */
 static void print_why(const Notes *notes, const Why *why)
 {
     g_autofree char *first = NULL;
@@ -281,10 +282,10 @@ static void print_why(const Notes *notes, const Why *why)
 
     first = matrix_key(notes->dataset->matrix, run->cell);
     if (n == 1)
-        add_line(notes, "  %s (%s, block %u)", why->reason, first, run->block);
+        add_line(notes, "  %s (%s, block %u)", why->reason, first, run->block + 1);
     else
         add_line(notes, "  %s (%u runs; the first: %s, block %u)", why->reason, n, first,
-                 run->block);
+                 run->block + 1);
 }
 
 static void add_reasons(const Notes *notes)
@@ -390,7 +391,8 @@ static gboolean add_flags(const Notes *notes, GError **error)
 
 /* ---- how to read the table ---- */
 
-/* Blocks in which some metric has a value on one side only, over all compared cells. */
+/* Blocks in which a metric that both sides have has a value on one side only, over all compared
+ * cells. */
 static guint count_left_out(const Dataset *dataset)
 {
     guint left_out = 0;
@@ -404,6 +406,10 @@ static guint count_left_out(const Dataset *dataset)
         for (guint metric = 0; metric < dataset->metrics->len; metric++) {
             DatasetPairs pairs;
 
+            /* What one side cannot measure at all shows in the table, as "-". */
+            if (dataset_series(dataset, cell, metric) == NULL ||
+                dataset_series(dataset, (guint)baseline, metric) == NULL)
+                continue;
             dataset_compare(dataset, cell, (guint)baseline, metric, &pairs);
             most = MAX(most, pairs.left_out);
         }

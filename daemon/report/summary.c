@@ -296,15 +296,24 @@ Table *summary_results(Store *store, const SummarySelect *select, GError **error
 
 /* ---- summary_comparison: a row a compared cell and metric ---- */
 
-/* The cell's levels along the baseline's axes: "qemu", or "qemu/on". */
+/* Adds "qemu" for a hypervisor, which needs no more, or "vcpus=2"; after others, "/qemu". */
+static void append_level(GString *label, const PlanAxis *axis, const PlanLevel *level)
+{
+    if (label->len > 0)
+        g_string_append_c(label, '/');
+    if (!g_str_equal(axis->name, "hypervisor"))
+        g_string_append_printf(label, "%s=", axis->name);
+    g_string_append(label, level->name);
+}
+
+/* The cell's levels along the baseline's axes: "qemu", or "qemu/mitigations=off". */
 static char *side_label(const Dataset *dataset, guint cell)
 {
     g_autoptr(GString) label = g_string_new(NULL);
 
     for (guint axis = 0; axis < dataset->matrix->n_axes; axis++)
         if (dataset_is_baseline_axis(dataset, axis))
-            g_string_append_printf(label, "%s%s", label->len > 0 ? "/" : "",
-                                   matrix_level(dataset->matrix, cell, axis)->name);
+            append_level(label, axis_at(dataset, axis), matrix_level(dataset->matrix, cell, axis));
     return g_string_free(g_steal_pointer(&label), FALSE);
 }
 
@@ -315,10 +324,9 @@ static char *baseline_label(const Dataset *dataset)
 
     for (guint i = 0; i < baseline->axis->len; i++) {
         const PlanAxis *axis = axis_at(dataset, g_array_index(baseline->axis, guint, i));
-        const PlanLevel *level =
-            g_ptr_array_index(axis->levels, g_array_index(baseline->level, guint, i));
 
-        g_string_append_printf(label, "%s%s", i > 0 ? "/" : "", level->name);
+        append_level(label, axis,
+                     g_ptr_array_index(axis->levels, g_array_index(baseline->level, guint, i)));
     }
     return g_string_free(g_steal_pointer(&label), FALSE);
 }

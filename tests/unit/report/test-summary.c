@@ -332,6 +332,30 @@ static void test_comparison_three(Fixture *fixture, gconstpointer data)
     g_assert_nonnull(strstr(notes, "skipped: kvm: /dev/kvm is missing"));
 }
 
+/* A baseline along another axis than the hypervisor is named with it. */
+static void test_comparison_axis(Fixture *fixture, gconstpointer data)
+{
+    static const char plan[] = "version: 1\n"
+                               "plan: axis\n"
+                               "axes:\n"
+                               "  hypervisor: [bare]\n"
+                               "  vcpus: [1, 2]\n"
+                               "baseline: {vcpus: 1}\n"
+                               "workloads: [ops.int32-add, mem.copy]\n"
+                               "repeat: {boots: 2}\n";
+    const SummarySelect select = {.campaign = "latest", .metric = "mem.copy"};
+    g_autoptr(GError) error = NULL;
+
+    run_all(fixture->store, add_campaign(fixture->store, plan, -1, NULL));
+    g_autoptr(Table) table = summary_comparison(fixture->store, &select, &error);
+    g_assert_no_error(error);
+    g_autofree char *shown = table_format(table, FORMAT_TABLE, 80, FALSE);
+
+    g_assert_cmpstr(shown, ==,
+                    "metric     vcpus=1   vcpus=2      ratio [95 %] n\n"
+                    "mem.copy 10.2 GB/s 10.2 GB/s 1.00 [1.00, 1.00] 2\n");
+}
+
 static void test_results(Fixture *fixture, gconstpointer data)
 {
     const SummarySelect select = {.campaign = "latest"};
@@ -452,8 +476,8 @@ static void test_notes(Fixture *fixture, gconstpointer data)
         "n of bare: 3 processes, 1 host boot.\n",
         "1 incomplete block is left out",
         "13 runs: 11 clean, 1 contaminated, 1 failed.\n",
-        "  contaminated: apt-get took 0.4 CPUs (" QEMU2 ", block 1)\n",
-        "  failed: ssh: no banner within 3m\\x1b[2J (" QEMU2 ", block 1)\n",
+        "  contaminated: apt-get took 0.4 CPUs (" QEMU2 ", block 2)\n",
+        "  failed: ssh: no banner within 3m\\x1b[2J (" QEMU2 ", block 2)\n",
         "net.udp unsupported (" BARE1 "): no UDP here\n",
         "Flags of runs: forced 7.\n",
         "Flags of invocations: drift 6.\n",
@@ -500,6 +524,7 @@ int main(int argc, char **argv)
     ADD("/summary/comparison", test_comparison);
     ADD("/summary/comparison-shown", test_comparison_shown);
     ADD("/summary/comparison-three", test_comparison_three);
+    ADD("/summary/comparison-axis", test_comparison_axis);
     ADD("/summary/results", test_results);
     ADD("/summary/results-narrow", test_results_narrow);
     ADD("/summary/where", test_where);
