@@ -225,6 +225,13 @@ static void build_uefi(xmlNode *os, const HvSpec *spec)
     g_autofree char *nvram = g_build_filename(spec->folder, "nvram.fd", NULL);
 
     set(os, "firmware", "efi");
+    if (child(os, "firmware") == NULL) {
+        /* Images and kernels of one's own are seldom signed. */
+        xmlNode *feature = xmlNewChild(ensure(os, "firmware"), NULL, x("feature"), NULL);
+
+        set(feature, "enabled", "no");
+        set(feature, "name", "secure-boot");
+    }
     set_text(ensure(os, "nvram"), nvram);
 }
 

@@ -47,6 +47,7 @@ void attempt_free(Attempt *attempt)
     g_free(attempt->cpus);
     g_free(attempt->folder);
     g_free(attempt->overlay);
+    overlay_base_free(attempt->base);
     g_free(attempt->host_key);
     g_free(attempt->guest_folder);
     hv_address_clear(&attempt->address);

@@ -43,7 +43,8 @@ struct Attempt {
     char *uuid;
     char *cpus; /* host CPUs of the subject, NULL: not pinned */
     char *folder;
-    char *overlay; /* NULL: no disk */
+    char *overlay;     /* NULL: no disk */
+    OverlayBase *base; /* what the overlay stands on; NULL: no disk */
     Hypervisor *hv;
     HvDomain *domain; /* NULL until defined; bare has none */
     HvAddress address;

@@ -11,6 +11,8 @@
 #include "util/error.h"
 #include "util/io.h"
 
+enum { PORT_TRIES = 5 };
+
 /* Undoing must not hang, and must not be cut short by the cancel that caused it. */
 static const gint64 undo_limit_ns = 30 * CLOCK_NS_PER_S;
 static const gint64 shutdown_limit_ns = 30 * CLOCK_NS_PER_S;
@@ -116,15 +118,14 @@ static void connect_undo(Attempt *attempt)
 static gboolean overlay_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
     const InventoryGuest *guest = attempt->spec.guest;
-    g_autoptr(OverlayBase) base = NULL;
 
     if (guest->disk == NULL)
         return TRUE;
-    base = overlay_base_probe(wait, guest->disk, guest->disk_format, error);
-    if (base == NULL)
+    attempt->base = overlay_base_probe(wait, guest->disk, guest->disk_format, error);
+    if (attempt->base == NULL)
         return FALSE;
     attempt->overlay = g_build_filename(attempt->folder, "overlay.qcow2", NULL);
-    return overlay_create(wait, attempt->overlay, guest->disk, base, error);
+    return overlay_create(wait, attempt->overlay, guest->disk, attempt->base, error);
 }
 
 static void overlay_undo(Attempt *attempt)
@@ -161,12 +162,14 @@ static gboolean define_enter(Attempt *attempt, const Wait *wait, GError **error)
                       .edits = spec->edits,
                       .cmdline = cmdline,
                       .overlay = attempt->overlay,
+                      .base = attempt->base,
                       .folder = attempt->folder,
                       .owner = spec->owner,
                       .cpus = attempt->cpus};
 
     if (spec->guest->address == ADDRESS_FORWARD && !forward_port_find(&hv_spec.forward_port, error))
         return FALSE;
+    g_clear_pointer(&attempt->domain, hv_domain_free);
     attempt->domain = hv_domain_new();
     return attempt->hv->ops->define(attempt->hv, &hv_spec, attempt->domain, error);
 }
@@ -182,11 +185,28 @@ static void define_undo(Attempt *attempt)
     g_clear_pointer(&attempt->domain, hv_domain_free);
 }
 
+/* Start; where another process was quicker to take the forwarded port, with another port. */
+static gboolean start_domain(Attempt *attempt, const Wait *wait, GError **error)
+{
+    for (guint tries = 1;; tries++) {
+        g_autoptr(GError) local = NULL;
+
+        if (attempt->hv->ops->start(attempt->hv, attempt->domain, wait, &local))
+            return TRUE;
+        if (!vm_error_is(local, VM_ERROR_BUSY) || tries == PORT_TRIES) {
+            g_propagate_error(error, g_steal_pointer(&local));
+            return FALSE;
+        }
+        if (!define_enter(attempt, wait, error))
+            return FALSE;
+    }
+}
+
 static gboolean start_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
     gint64 since = clock_mono_ns();
 
-    if (!attempt->hv->ops->start(attempt->hv, attempt->domain, wait, error))
+    if (!start_domain(attempt, wait, error))
         return FALSE;
     attempt_phase(attempt, "create", since);
     attempt->guard_fd = attempt->domain->pidfd;

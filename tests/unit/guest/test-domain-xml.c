@@ -110,6 +110,7 @@ static void test_disk_guest(void)
     expect(xml, inner, "/i/older.raw");
     expect(xml, "/domain/devices/disk/backingStore/backingStore/format/@type", "raw");
     expect(xml, "/domain/os/@firmware", "efi");
+    expect(xml, "/domain/os/firmware/feature[@name='secure-boot']/@enabled", "no");
     expect(xml, "starts-with(/domain/os/nvram, '/')", NULL); /* a boolean is no node */
     g_autofree char *nvram = domain_xml_query(xml, "/domain/os/nvram");
     g_assert_true(g_str_has_prefix(nvram, f.folder));
