@@ -10,6 +10,13 @@
 
 static gboolean fail_busy(Store *store, const char *what, GError **error)
 {
+    if (sqlite3_extended_errcode(store->db) == SQLITE_BUSY_SNAPSHOT) {
+        g_set_error(error, VM_ERROR, VM_ERROR_BUSY,
+                    "%s: cannot %s: a query of this process still reads an older state, which "
+                    "another process has changed: it must be freed first",
+                    store->path, what);
+        return FALSE;
+    }
     g_set_error(error, VM_ERROR, VM_ERROR_BUSY,
                 "%s: cannot %s: another process has held the database's write lock for more than "
                 "%.1f s; 'fuser %s' shows which",
@@ -66,7 +73,8 @@ static gboolean begin_immediate(Store *store, GError **error)
 
         if (rc == SQLITE_OK)
             return TRUE;
-        if ((rc & 0xff) != SQLITE_BUSY)
+        /* An own query's old snapshot does not go away by waiting. */
+        if ((rc & 0xff) != SQLITE_BUSY || rc == SQLITE_BUSY_SNAPSHOT)
             break;
         g_usleep(BUSY_PAUSE_US);
     }

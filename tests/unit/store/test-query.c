@@ -184,7 +184,10 @@ static void test_functions(void)
     assert_value(f.store, "median(x)", "(7)", 7);
     assert_value(f.store, "median(x)", "(NULL),(5),(NULL),(6.5)", 5.75);
     assert_value(f.store, "median(x)", "('3'),('1'),(2)", 2);
-    assert_value(f.store, "median(x)", "(9e999),(9e999)", INFINITY);
+    g_autofree char *infinite =
+        ask_rows(f.store, "SELECT median(column1) FROM (VALUES (9e999), (9e999))");
+
+    g_assert_cmpstr(infinite, ==, "Inf");
     assert_null(f.store, "median(x)", "(NULL)");
     /* Type 7 of 1, 2, 3, 4: h = 3 p. 0.25 gives 1.75, 0.9 gives 3.7. */
     assert_value(f.store, "percentile(x, 0)", "(4),(1),(3),(2)", 1);
