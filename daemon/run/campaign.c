@@ -262,7 +262,8 @@ static gboolean fly(Engine *engine, const StoreRun *run, CampaignTotals *totals,
     g_autoptr(GError) local = NULL;
     gint64 since = clock_mono_ns();
 
-    flight.name = g_strdup_printf("vmatrix-%" G_GINT64_FORMAT, run->id);
+    /* Run ids are unique in one database only; the hypervisor may serve several. */
+    flight.name = g_strdup_printf("vmatrix-%.8s-%" G_GINT64_FORMAT, engine->campaign.uuid, run->id);
     flight.owner = recover_owner(engine->campaign.uuid, run->id);
     if (!flight_prepare(&flight, edits, cmdline, &local) || !flight_work(&flight, &local)) {
         /* Whatever is still up comes down before the verdict is written. */
