@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # --help, the man pages and the bash completion must name the same commands, options and exit codes.
 # Usage: test-help.sh VMATRIX VMATRIXD SOURCE-ROOT
+# A command's name may be two words: it is split on purpose.
+# shellcheck disable=SC2086
 set -u
 vmatrix=$1 vmatrixd=$2 root=$3
 man=$root/daemon/cli/vmatrix.1.scd man8=$root/daemon/cli/vmatrixd.8.scd
 completion=$root/contrib/completions/vmatrix.bash
+families=$(mktemp)
+trap 'rm -f "$families"' EXIT
 n=0 failed=0
 
 # same NAME EXPECTED GOT: two lists, a thing a line
@@ -61,10 +65,11 @@ complete_words()
              printf "%s\n" "${COMPREPLY[@]}"' - "$completion" "$@" | sort -u
 }
 same 'completion of first words' "$(cut -d' ' -f1 <<< "$commands" | sort -u)" "$(complete_words '')"
-for family in $(grep ' ' <<< "$commands" | cut -d' ' -f1 | sort -u); do
+grep ' ' <<< "$commands" | cut -d' ' -f1 | sort -u > "$families"
+while read -r family; do
     same "completion of $family" "$(sed -n "s/^$family //p" <<< "$commands" | sort)" \
         "$(complete_words "$family" '')"
-done
+done < "$families"
 while read -r name; do
     same "completion of options of $name" \
         "$("$vmatrix" $name --help | help_options | grep -oE -- '--[a-z-]+' | sort -u)" \
