@@ -167,10 +167,29 @@ static int compare_levels(const guint16 *a, const guint16 *b, guint n)
     return 0;
 }
 
-/* The cell with these levels, or -1: cells are sorted by them. */
+/* The place that levels would have if nothing were excluded; *ret_all: how many places there are.
+ */
+static guint rank_of(const Matrix *matrix, const guint16 *levels, guint *ret_all)
+{
+    guint rank = 0, all = 1; /* at most PLAN_CELLS_MAX */
+
+    for (guint axis = 0; axis < matrix->n_axes; axis++) {
+        guint n = axis_at(matrix, axis)->levels->len;
+
+        rank = rank * n + levels[axis];
+        all *= n;
+    }
+    *ret_all = all;
+    return rank;
+}
+
+/* The cell with these levels, or -1. Cells are sorted by them, and each excluded one before it
+ * moves a cell down by one: only that far has to be searched. */
 static gint64 find_cell(const Matrix *matrix, const guint16 *levels)
 {
-    guint low = 0, high = matrix->n_cells;
+    guint all, rank = rank_of(matrix, levels, &all);
+    guint excluded = all - matrix->n_cells;
+    guint low = rank > excluded ? rank - excluded : 0, high = MIN(rank + 1, matrix->n_cells);
 
     while (low < high) {
         guint middle = low + (high - low) / 2;

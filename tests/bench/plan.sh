@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # plan.sh BUILD-FOLDER: how long a large plan takes to be checked and expanded.
 #
-# 100 000 cells x 10 blocks must take under 2 s and 300 MB, and at most 11 times as long as 10 000
-# cells. Each size is run 7 times in turn; the medians count.
+# 100 000 cells x 10 blocks must take under 2 s and 300 MB, and at most 11 times the CPU time of
+# 10 000 cells. Each size is run 7 times in turn; the least of each counts: the work is always the
+# same, and whatever else the machine does can only add to it.
 set -euo pipefail
 
 build=${1:?usage: plan.sh BUILD-FOLDER}
@@ -50,7 +51,7 @@ include:
 END
 }
 
-median() { sort -n | sed -n 4p; } # of 7
+least() { sort -g | head -n 1; }
 
 write_plan 10 >"$work/small.yaml"
 write_plan 100 >"$work/large.yaml"
@@ -59,15 +60,18 @@ for _ in 1 2 3 4 5 6 7; do
     "$expand" "$work/large.yaml" "$work/site.yaml" >>"$work/large"
 done
 read -r cells blocks _ <"$work/large"
-small=$(cut -d ' ' -f 3 "$work/small" | median)
-large=$(cut -d ' ' -f 3 "$work/large" | median)
-peak=$(cut -d ' ' -f 4 "$work/large" | median)
+wall=$(cut -d ' ' -f 3 "$work/large" | least)
+small=$(cut -d ' ' -f 4 "$work/small" | least)
+large=$(cut -d ' ' -f 4 "$work/large" | least)
+peak=$(cut -d ' ' -f 5 "$work/large" | sort -n | tail -n 1)
 
-LC_ALL=C awk -v cells="$cells" -v blocks="$blocks" -v small="$small" -v large="$large" -v peak="$peak" '
+LC_ALL=C awk -v cells="$cells" -v blocks="$blocks" -v wall="$wall" -v small="$small" \
+    -v large="$large" -v peak="$peak" '
 BEGIN {
     growth = large / small
     printf "%d cells x %d blocks: %.3f s (limit 2), peak %.1f MB (limit 300)\n", \
-        cells, blocks, large, peak * 1024 / 1e6
-    printf "a tenth of the cells: %.3f s, growth %.1f x (limit 11)\n", small, growth
-    exit !(large < 2 && peak * 1024 < 300e6 && growth <= 11)
+        cells, blocks, wall, peak * 1024 / 1e6
+    printf "CPU time %.4f s, of a tenth of the cells %.4f s: growth %.1f x (limit 11)\n", \
+        large, small, growth
+    exit !(wall < 2 && peak * 1024 < 300e6 && growth <= 11)
 }'

@@ -103,6 +103,47 @@ static void test_baseline(void)
         g_assert_cmpint(matrix_baseline_of(matrix, cell), ==, expected[cell]);
 }
 
+/* By comparing names, without the search: what matrix_baseline_of() must find. */
+static gint64 slow_baseline(const Matrix *matrix, guint cell)
+{
+    g_autofree char *key = matrix_key(matrix, cell);
+    g_autofree char *wanted = g_strdup_printf("a=0 b=1 %s", strstr(key, "c="));
+
+    for (guint other = 0; other < matrix->n_cells; other++) {
+        g_autofree char *found = matrix_key(matrix, other);
+
+        if (strcmp(found, wanted) == 0)
+            return other;
+    }
+    return -1;
+}
+
+/* Holes of every size before, between and after. */
+static void test_baseline_with_holes(void)
+{
+    static const char axes[] =
+        "{hypervisor: [bare], a: {0: {cmdline: ''}, 1: {cmdline: ''}},"
+        " b: {0: {cmdline: ''}, 1: {cmdline: ''}, 2: {cmdline: ''}},"
+        " c: {0: {cmdline: ''}, 1: {cmdline: ''}, 2: {cmdline: ''}, 3: {cmdline: ''}}}";
+    GRand *rand = g_rand_new_with_seed(1);
+
+    for (guint round = 0; round < 200; round++) {
+        g_autoptr(GString) rest = g_string_new("baseline: {a: 0, b: 1}\nexclude:\n");
+
+        /* c=3 is never excluded, so that the baseline keeps a cell. */
+        for (guint i = g_rand_int_range(rand, 1, 12); i > 0; i--)
+            g_string_append_printf(rest, "  - {a: %d, b: %d, c: %d}\n",
+                                   g_rand_int_range(rand, 0, 2), g_rand_int_range(rand, 0, 3),
+                                   g_rand_int_range(rand, 0, 3));
+        g_autoptr(Plan) plan = parse(axes, rest->str);
+        g_autoptr(Matrix) matrix = expand(plan);
+
+        for (guint cell = 0; cell < matrix->n_cells; cell++)
+            g_assert_cmpint(matrix_baseline_of(matrix, cell), ==, slow_baseline(matrix, cell));
+    }
+    g_rand_free(rand);
+}
+
 static void test_no_baseline(void)
 {
     g_autoptr(Plan) plan = parse("{hypervisor: [bare, kvm]}", "");
@@ -233,6 +274,7 @@ int main(int argc, char **argv)
     g_test_add_func("/matrix/exclude-include", test_exclude_include);
     g_test_add_func("/matrix/memory", test_memory);
     g_test_add_func("/matrix/baseline", test_baseline);
+    g_test_add_func("/matrix/baseline-with-holes", test_baseline_with_holes);
     g_test_add_func("/matrix/no-baseline", test_no_baseline);
     g_test_add_func("/matrix/refused", test_refused);
     g_test_add_func("/matrix/known-orders", test_known_orders);
