@@ -23,12 +23,14 @@ static void keep_quiet(void *data, virErrorPtr wrong)
 
 char *hv_libvirt_message(const virError *trouble)
 {
+    g_autofree char *text = NULL;
     g_auto(GStrv) lines = NULL;
 
     if (trouble == NULL || trouble->message == NULL)
         return g_strdup("libvirt told no reason");
     /* QEMU's own words may come on several lines. */
-    lines = g_strsplit(g_strchomp(g_strdup(trouble->message)), "\n", -1);
+    text = g_strchomp(g_strdup(trouble->message));
+    lines = g_strsplit(text, "\n", -1);
     return g_strjoinv("; ", lines);
 }
 

@@ -506,7 +506,7 @@ static void test_daemon_restart(void)
 static void enter_session(void)
 {
     const struct passwd *nobody = getpwnam("nobody");
-    g_autofree char *run = NULL, *empty = NULL;
+    g_autofree char *run = NULL;
 
     home = g_dir_make_tmp("vmatrix-session-XXXXXX", NULL);
     run = g_build_filename(home, "run", NULL);
