@@ -8,7 +8,7 @@
 #include "util/io.h"
 
 #define MINUTE_NS (60 * CLOCK_NS_PER_S)
-#define DAY_NS (24 * 60 * MINUTE_NS)
+#define DAY_NS (MINUTE_NS * 60 * 24)
 
 enum { AXES_MAX = 32, LEVELS_MAX = 4096, VCPUS_MAX = 1024, XPATH_MAX = 1024, CMDLINE_MAX = 2048 };
 #define MEMORY_MIN (G_GUINT64_CONSTANT(1) << 20)
