@@ -78,7 +78,9 @@ gboolean store_run_claim(Store *store, gint64 campaign, const char *boot_id, Sto
 gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const char *reason,
                           const char *flags, GError **error);
 
-/* Queue the run's cell again, at the end of its block, as attempt + 1. */
+/* Queue the run's cell again, at the end of its block, as attempt + 1; after an interruption, which
+ * is no try of the cell, as the same attempt with interruptions + 1. The run must be done, and can
+ * be queued again once. */
 gboolean store_run_requeue(Store *store, gint64 run, GError **error);
 
 /* Runs of this campaign that are still "running" (their process is gone): they become done,
@@ -104,7 +106,9 @@ typedef struct {
     const char *flags; /* or NULL */
 } StoreInvocation;
 
-/* One transaction an invocation: begin, add samples and raw outputs, commit (or abort, which drops
+/* No query may be open on an older state when a write begins (VM_ERROR_BUSY): free queries first.
+ *
+ * One transaction an invocation: begin, add samples and raw outputs, commit (or abort, which drops
  * everything since begin). *ret_id is the invocation's row id. */
 gboolean store_invocation_begin(Store *store, const StoreInvocation *invocation, gint64 *ret_id,
                                 GError **error);
