@@ -11,6 +11,7 @@
 #include "run/submit.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/log.h"
 
 static const OptionSpec options[] = {
     {.name = "dry-run",
@@ -80,6 +81,11 @@ static char *totals_text(const Store *store, gint64 campaign, const CampaignTota
     return g_string_free(text, FALSE);
 }
 
+static void wipe_progress(void *data)
+{
+    progress_finish(data);
+}
+
 /* The comparison, with the notes a reviewer needs. */
 static gboolean print_summary(const Settings *settings, Store *store, gint64 campaign,
                               GError **error)
@@ -105,8 +111,10 @@ static int run_campaign(const Settings *settings, Store *store, const char *plan
 
     if (!submit(settings, store, plan, cancel, &campaign, error))
         return VM_EXIT_INVALID;
+    log_set_before(wipe_progress, &progress);
     ok = campaign_run(store, campaign, &campaign_options, &totals, error);
     progress_finish(&progress);
+    log_set_before(NULL, NULL);
     if (!ok)
         return VM_EXIT_ENVIRONMENT;
     text = totals_text(store, campaign, &totals, clock_mono_ns() - since);

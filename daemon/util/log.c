@@ -12,6 +12,8 @@ static struct {
     guint hold;
     GQueue held; /* char*: lines kept while held */
     guint dropped;
+    void (*before)(void *data);
+    void *before_data;
     GMutex lock;
 } state = {.level = LOG_NORMAL};
 
@@ -45,6 +47,13 @@ static const char *message_of(const GLogField *fields, gsize n)
     return "";
 }
 
+static void emit(const char *line)
+{
+    if (state.before != NULL)
+        state.before(state.before_data);
+    fputs(line, stderr);
+}
+
 static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize n,
                                   gpointer data)
 {
@@ -56,7 +65,7 @@ static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields,
     g_mutex_lock(&state.lock);
     if (state.hold == 0) {
         if (!state.journal || g_log_writer_journald(level, fields, n, data) != G_LOG_WRITER_HANDLED)
-            fputs(line, stderr);
+            emit(line);
     } else if (state.held.length < HELD_MAX) {
         g_queue_push_tail(&state.held, g_steal_pointer(&line));
     } else {
@@ -88,12 +97,20 @@ void log_release(void)
     g_assert(state.hold > 0);
     if (--state.hold == 0) {
         while ((line = g_queue_pop_head(&state.held)) != NULL) {
-            fputs(line, stderr);
+            emit(line);
             g_free(line);
         }
         if (state.dropped > 0)
             fprintf(stderr, "warning: %u log lines were dropped while held\n", state.dropped);
         state.dropped = 0;
     }
+    g_mutex_unlock(&state.lock);
+}
+
+void log_set_before(void (*before)(void *data), void *data)
+{
+    g_mutex_lock(&state.lock);
+    state.before = before;
+    state.before_data = data;
     g_mutex_unlock(&state.lock);
 }

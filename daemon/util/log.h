@@ -13,3 +13,7 @@ void log_init(LogLevel level);
  * come out at log_release(). Held while an invocation runs: the observer stays silent. */
 void log_hold(void);
 void log_release(void);
+
+/* Called before each line that goes to standard error as text, to wipe what is drawn there (a line
+ * of progress). NULL: nothing. data must stay valid until the next call. */
+void log_set_before(void (*before)(void *data), void *data);
