@@ -3,7 +3,7 @@
 # vmatrix from outside: exit codes, where output goes, what is refused. No guest is booted.
 # Usage: test-cli.sh VMATRIX
 set -u
-vmatrix=$1
+vmatrix=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
