@@ -191,8 +191,10 @@ static int run_one(const struct runner_request *request, const struct runner_clo
     } else if (event == RUNNER_NOTHING) {
         status = STATUS_INTERRUPTED;
     } else {
-        printf("%-28s %s: %s\n", request->bench->name,
-               event == RUNNER_UNSUPPORTED ? "unsupported" : "failed", reason);
+        printf("%-28s %s: ", request->bench->name,
+               event == RUNNER_UNSUPPORTED ? "unsupported" : "failed");
+        emit_text(stdout, reason);
+        putchar('\n');
         status = event == RUNNER_UNSUPPORTED ? STATUS_DONE : STATUS_FAILED;
     }
     runner_free(runner);

@@ -7,11 +7,9 @@
 #include "os.h"
 #include "utf8.h"
 
-void emit_string(FILE *out, const char *text)
+/* Control characters and what is not UTF-8 as escapes; with quoted, also quotes and backslashes. */
+static void escaped(FILE *out, const char *at, bool quoted)
 {
-    const char *at = text;
-
-    putc('"', out);
     while (*at != '\0') {
         unsigned char byte = (unsigned char)*at;
         size_t length = utf8_length(at, 4);
@@ -19,7 +17,7 @@ void emit_string(FILE *out, const char *text)
         if (length == 0) {
             fputs("\\ufffd", out);
             at++;
-        } else if (byte == '"' || byte == '\\') {
+        } else if (quoted && (byte == '"' || byte == '\\')) {
             putc('\\', out);
             putc(*at++, out);
         } else if (byte < 0x20 || byte == 0x7f) {
@@ -30,7 +28,18 @@ void emit_string(FILE *out, const char *text)
             at += length;
         }
     }
+}
+
+void emit_string(FILE *out, const char *text)
+{
     putc('"', out);
+    escaped(out, text, true);
+    putc('"', out);
+}
+
+void emit_text(FILE *out, const char *text)
+{
+    escaped(out, text, false);
 }
 
 void emit_double(FILE *out, double value)

@@ -15,6 +15,8 @@
 
 /* text as a JSON string with its quotes. */
 void emit_string(FILE *out, const char *text);
+/* text for a terminal: nothing in it can move the cursor. */
+void emit_text(FILE *out, const char *text);
 /* The shortest decimal that reads back as value, which must be finite. */
 void emit_double(FILE *out, double value);
 

@@ -26,7 +26,8 @@ enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 static int refuse_usage(const char *what, const char *argument)
 {
-    fprintf(stderr, "vmatrix-agent: %s", what);
+    fputs("vmatrix-agent: ", stderr);
+    emit_text(stderr, what);
     if (argument != NULL)
         emit_string(stderr, argument);
     fprintf(stderr, "\n%s", usage);
@@ -75,6 +76,16 @@ static int command_facts(int argc, char **argv, const char *self)
     return STATUS_DONE;
 }
 
+static int refuse_file(const char *path)
+{
+    const char *why = strerror(errno);
+
+    fputs("vmatrix-agent: cannot read ", stderr);
+    emit_text(stderr, path);
+    fprintf(stderr, ": %s\n", why);
+    return STATUS_FAILED;
+}
+
 static int command_digest(int argc, char **argv)
 {
     static unsigned char buffer[65536];
@@ -87,16 +98,14 @@ static int command_digest(int argc, char **argv)
     if (argc != 1)
         return refuse_usage("digest takes one file", NULL);
     file = fopen(argv[0], "rb");
-    if (file == NULL) {
-        fprintf(stderr, "vmatrix-agent: cannot read %s: %s\n", argv[0], strerror(errno));
-        return STATUS_FAILED;
-    }
+    if (file == NULL)
+        return refuse_file(argv[0]);
     sha256_init(&sha);
     while ((got = fread(buffer, 1, sizeof(buffer), file)) > 0)
         sha256_add(&sha, buffer, got);
     broken = ferror(file) != 0;
     if (broken)
-        fprintf(stderr, "vmatrix-agent: cannot read %s: %s\n", argv[0], strerror(errno));
+        refuse_file(argv[0]);
     fclose(file);
     if (broken)
         return STATUS_FAILED;

@@ -145,16 +145,23 @@ static uint64_t scaled(uint64_t iterations, double factor)
     return wanted < 1 ? 1 : wanted > (double)ITERATIONS_MAX ? ITERATIONS_MAX : (uint64_t)wanted;
 }
 
-/* How many iterations take as long as a sample is to take. */
+/* How many iterations take as long as a sample is to take. A time that is long enough to go by is
+ * taken twice, and the shorter one believed: the other may be an interruption's. */
 static bool calibrate(struct work *work)
 {
-    double target = sample_target(work->runner), ns;
+    const struct bench *bench = work->bench;
+    double target = sample_target(work->runner), trusted = target * CALIBRATION_TRUST, ns, again;
 
-    work->iterations = work->bench->fixed > 0 ? work->bench->fixed : 1;
-    while (work->bench->fixed == 0) {
-        if (!timed(work, work->bench->run, work->iterations, &ns))
+    work->iterations = bench->fixed > 0 ? bench->fixed : 1;
+    while (bench->fixed == 0) {
+        if (!timed(work, bench->run, work->iterations, &ns))
             return false;
-        if (ns >= target * CALIBRATION_TRUST || work->iterations == ITERATIONS_MAX) {
+        if (ns >= trusted) {
+            if (!timed(work, bench->run, work->iterations, &again))
+                return false;
+            ns = smaller(ns, again);
+        }
+        if (ns >= trusted || work->iterations == ITERATIONS_MAX) {
             work->iterations = scaled(work->iterations, target / larger(ns, 1));
             break;
         }
@@ -164,21 +171,23 @@ static bool calibrate(struct work *work)
 }
 
 /* Whole samples thrown away. The calibration ran cold code (an emulator translates it first): it
- * is corrected by the last of them. */
+ * is corrected by the shortest of them. */
 static bool warm_up(struct work *work)
 {
     const struct runner_request *request = &work->runner->request;
     int64_t begin = os_clock_ns();
+    double shortest = 0, ns;
     unsigned done = 0;
-    double ns = 0;
 
     while (done < request->warmup || os_clock_ns() - begin < request->warmup_min_ns) {
         if (!timed(work, work->bench->run, work->iterations, &ns))
             return false;
+        shortest = done == 0 ? ns : smaller(shortest, ns);
         done++;
     }
     if (done > 0 && work->bench->fixed == 0)
-        work->iterations = scaled(work->iterations, sample_target(work->runner) / larger(ns, 1));
+        work->iterations =
+            scaled(work->iterations, sample_target(work->runner) / larger(shortest, 1));
     return true;
 }
 

@@ -250,6 +250,7 @@ static bool on_collect(struct session *session, const struct json_object *object
 {
     const struct runner_request *request = &session->request;
     uint64_t sent = (uint64_t)request->samples * request->copies;
+    char flags[RUNNER_FLAGS_MAX];
 
     if (!expect_invocation(session, object, "collect", STATE_ENDED))
         return false;
@@ -260,8 +261,9 @@ static bool on_collect(struct session *session, const struct json_object *object
                      iterations, values, request->samples);
     }
     session->samples += sent;
-    emit_done(stdout, session->invocation, sent, runner_flags(session->runner));
-    drop_invocation(session);
+    snprintf(flags, sizeof(flags), "%s", runner_flags(session->runner));
+    drop_invocation(session); /* first: when the host reads "done", nothing is left of it */
+    emit_done(stdout, session->invocation, sent, flags);
     return true;
 }
 

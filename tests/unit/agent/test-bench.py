@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test-bench.py AGENT BENCHES-DEF: every benchmark, in TAP."""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from client import Agent, equal, run_tests, true
+
+AGENT, DEFINITIONS = sys.argv[1:3]
+CATALOGUE = {
+    bench["name"]: bench
+    for bench in json.loads(subprocess.run([AGENT, "list", "--json"], stdout=-1, check=True).stdout)
+}
+# What a machine may lack: benchmarks, and what the reason then speaks of.
+MAY_LACK = {r"process\.pipe-latency-cross": "two CPUs", r"memory\..*": "MiB of free memory"}
+
+
+def defined_names():
+    """The names that the lines of benches.def stand for: the first _ is the dot."""
+    with open(DEFINITIONS, encoding="utf-8") as text:
+        ids = re.findall(r"^BENCH\((\w+)\)$", text.read(), re.MULTILINE)
+    return [id_.replace("_", ".", 1).replace("_", "-") for id_ in ids]
+
+
+def test_every_line_of_the_definitions_is_in_the_catalogue():
+    true(len(CATALOGUE) >= 25, "a first set")
+    equal(list(CATALOGUE), defined_names())
+
+
+def test_the_catalogue_is_well_formed():
+    for name, bench in CATALOGUE.items():
+        true(re.fullmatch(r"[a-z0-9-]+\.[a-z0-9-]+", name), name)
+        true(re.fullmatch(r"([a-z0-9-]+( [a-z0-9-]+)*)?", bench["groups"]), bench["groups"])
+        true((bench["unit"], bench["direction"]) in (("ns", "lower"), ("bytes/s", "higher")), bench)
+        true(set(bench["os"].split()) <= {"linux", "freebsd", "windows"}, bench["os"])
+        true("linux" in bench["os"] and len(bench["summary"]) > 10 and bench["metric"], bench)
+
+
+def test_groups():
+    def members(group):
+        return {name for name, bench in CATALOGUE.items() if group in bench["groups"].split()}
+
+    own = {name for name in CATALOGUE if name.startswith("test.")}
+    equal(members("all"), set(CATALOGUE) - own)
+    true(8 <= len(members("quick")) <= 10, members("quick"))
+    true(members("quick") < members("all"), "quick is a part of all")
+    families = {name.split(".")[0] for name in members("quick")}
+    equal(families, {"ops", "syscalls", "process", "memory", "file", "net"})
+
+
+def lacks(name, reason):
+    return any(re.fullmatch(key, name) and word in reason for key, word in MAY_LACK.items())
+
+
+def one(name, folder):
+    bench = CATALOGUE[name]
+    with Agent([AGENT, "session"]) as agent:
+        agent.ask(name, 8, samples=3, warmup=1, sample_ns=1000, folder=folder)
+        message = agent.read("ready", "unsupported")
+        if message["type"] == "unsupported":
+            true(lacks(name, message["reason"]), message["reason"])
+            return
+        agent.send("go", invocation=8)
+        agent.read("begin")
+        agent.read("end")
+        samples, done = agent.collect(8)
+        equal((len(samples), done["samples"]), (1, 3))
+        for key in ("metric", "unit", "direction"):
+            equal(samples[0][key], bench[key], key)
+        equal(len(samples[0]["values"]), 3)
+        for value in samples[0]["values"]:
+            true(math.isfinite(value) and value > 0, f"{name}: {value}")
+        true(samples[0]["iterations"] >= 1, "iterations")
+        equal(agent.bye()["samples"], 3)
+        equal(os.listdir(folder), [], "files left")
+
+
+def test_of(name):
+    def test():
+        with tempfile.TemporaryDirectory() as folder:
+            one(name, folder)
+
+    test.__name__ = f"test_{name}"
+    return test
+
+
+def test_the_groups_by_hand():
+    """`run` takes groups and families, and prints a row each."""
+    for group in ("mem-bandwidth", "syscalls"):
+        wanted = [
+            name
+            for name, bench in CATALOGUE.items()
+            if group in bench["groups"].split() or name.startswith(group + ".")
+        ]
+        out = subprocess.run(
+            [AGENT, "run", "--samples", "1", group], stdout=-1, check=True, text=True
+        ).stdout
+        equal([line.split()[0] for line in out.splitlines()[1:]], wanted)
+
+
+if __name__ == "__main__":
+    fixed = [f for name, f in list(globals().items()) if name.startswith("test_") and name != "test_of"]
+    sys.exit(run_tests(fixed + [test_of(name) for name in CATALOGUE]))

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test-cli.py AGENT VERSION: the other commands and their arguments, in TAP."""
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from client import equal, run_tests, true
+
+AGENT, VERSION = sys.argv[1:3]
+
+
+def run(*arguments, **options):
+    """Exit status, standard output and standard error, as bytes."""
+    done = subprocess.run(
+        [AGENT, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **options
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_version():
+    equal(run("version"), (0, f"vmatrix-agent {VERSION}, protocol 1\n".encode(), b""))
+
+
+def test_digest():
+    random.seed(7)
+    with tempfile.TemporaryDirectory() as folder:
+        for size in (0, 1, 3, 55, 56, 57, 63, 64, 65, 119, 120, 128, 65535, 65536, 1000003):
+            data = random.randbytes(size)
+            path = os.path.join(folder, "file")
+            with open(path, "wb") as file:
+                file.write(data)
+            wanted = hashlib.sha256(data).hexdigest().encode() + b"\n"
+            equal(run("digest", path), (0, wanted, b""), f"{size} bytes")
+
+
+def test_digest_of_what_cannot_be_read():
+    for path in ("/nonexistent/file", "/", ""):
+        status, out, err = run("digest", path)
+        equal((status, out), (1, b""), path)
+        true(b"cannot read" in err, err)
+
+
+def test_list():
+    status, out, _ = run("list")
+    names = [line.split()[0] for line in out.decode().splitlines()]
+    equal(status, 0)
+    _, out, _ = run("list", "--json")
+    equal(names, [bench["name"] for bench in json.loads(out)])
+
+
+def test_facts_in_both_forms():
+    status, out, _ = run("facts", "--json")
+    facts = json.loads(out)
+    equal(status, 0)
+    equal(facts["agent.version"], VERSION)
+    equal(facts["os.kernel"], os.uname().release)
+    _, out, _ = run("facts")
+    lines = dict(line.split(": ", 1) for line in out.decode().splitlines())
+    equal(set(lines), set(facts))
+
+
+def test_run_prints_a_table():
+    status, out, err = run("run", "--samples", "3", "ops.int32-add", "test.noop")
+    lines = out.decode().splitlines()
+    equal((status, err, len(lines)), (0, b"", 3))
+    row = lines[1].split()
+    equal(row[:3], ["ops.int32-add", "latency", "ns"])
+    median, least, most = map(float, row[3:6])
+    true(0 < least <= median <= most, row)
+    equal(row[6], "3")
+    equal(lines[2].split()[0], "test.noop")
+
+
+def test_run_for_people():
+    _, out, _ = run("run", "--human", "--samples", "1", "process.fork-exit", "memory.read")
+    for line, unit in zip(out.decode().splitlines()[1:], (("us", "ms"), ("MB/s", "GB/s"))):
+        true(line.split()[4] in unit or b"unsupported" in out, line)
+
+
+def test_run_with_copies_and_a_cpu():
+    cpu = str(min(os.sched_getaffinity(0)))
+    status, out, _ = run("run", "--copies", "2", "--samples", "4", "--cpu", cpu, "test.noop")
+    equal((status, out.decode().splitlines()[1].split()[6]), (0, "8"))
+
+
+def test_a_cpu_that_is_not_there_fails():
+    status, out, _ = run("run", "--cpu", "999999", "test.noop")
+    equal(status, 1)
+    true(b"failed: CPU 999999 is not one of" in out, out)
+
+
+def test_a_folder_that_is_not_there_fails():
+    status, out, _ = run("run", "--folder", "/nonexistent/a\033[2J", "file.create-delete-0k")
+    equal(status, 1)
+    true(b"cannot make a folder in '/nonexistent/a\\u001b[2J'" in out, out)
+
+
+HOSTILE = [
+    [], [""], ["frobnicate"], ["--json"], ["\033[2J"], [b"\xff\xfe"], ["session", "now"],
+    ["list", "--yaml"], ["list", "--json", "--json"], ["facts", ""], ["digest"],
+    ["digest", "a", "b"], ["run"], ["run", ""], ["run", "no.such"], ["run", "ops.int32-add", "x"],
+    ["run", "ops."], ["run", ".int32-add"], ["run", "%s%n"], ["run", "a" * 100000],
+    ["run", "--samples"], ["run", "--samples", "0", "test.noop"],
+    ["run", "--samples", "-1", "test.noop"], ["run", "--samples", "1e3", "test.noop"],
+    ["run", "--samples", "99999999999999999999", "test.noop"],
+    ["run", "--samples", "0x10", "test.noop"], ["run", "--samples", " 1", "test.noop"],
+    ["run", "--samples", "", "test.noop"], ["run", "--copies", "257", "test.noop"],
+    ["run", "--copies", "0", "test.noop"], ["run", "--cpu", "-1", "test.noop"],
+    ["run", "--cpu", "x", "test.noop"], ["run", "--folder", "", "test.noop"],
+    ["run", "--folder", "/" * 5000, "test.noop"], ["run", "--human"], ["run", "--", "test.noop"],
+    ["run", "-h"], ["run", "--\033]0;x\007", "1", "test.noop"],
+]  # fmt: skip
+
+
+def test_hostile_arguments():
+    for arguments in HOSTILE:
+        status, out, err = run(*arguments)
+        equal((status, out), (2, b""), f"{arguments!r:.100}")
+        true(err.startswith(b"vmatrix-agent: ") and b"usage:" in err, err)
+        text = err.decode()  # and it is UTF-8
+        true(all(byte >= " " or byte == "\n" for byte in text), f"control bytes in {err[:200]!r}")
+
+
+def test_ctrl_c_ends_a_run():
+    command = [AGENT, "run", "--samples", "1000", "test.spin1s"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        time.sleep(0.2)  # well inside it, most often; it must end whenever
+        child.send_signal(signal.SIGINT)
+        equal(child.wait(120), 130)
+
+
+def test_output_that_cannot_be_written():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([AGENT, "list"], stdout=full, check=False)
+    equal(done.returncode, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([f for name, f in list(globals().items()) if name.startswith("test_")]))
