@@ -344,6 +344,25 @@ static gboolean check_bytes(const char *path, const char *text, gsize length, GE
                         (guint)(guchar)*end);
 }
 
+/* libyaml compares each %TAG with all before it, in one call that no event interrupts: a file of
+ * nothing else would keep it busy for minutes. */
+static gboolean check_directives(const char *path, const char *text, gsize length, GError **error)
+{
+    const char *at = text, *end = text + length;
+    guint count = 0;
+
+    while (at != NULL && at < end) {
+        if (*at == '%' && ++count > YAML_DIRECTIVES_MAX)
+            return node_fail_at(path, place_of_offset(text, (gsize)(at - text)), error,
+                                "more than %u directives (lines that begin with \"%%\"): a plan "
+                                "or inventory needs none",
+                                YAML_DIRECTIVES_MAX);
+        at = memchr(at, '\n', (gsize)(end - at));
+        at = at == NULL ? NULL : at + 1;
+    }
+    return TRUE;
+}
+
 NodeTree *node_tree_parse(const char *path, const char *text, gsize length, GError **error)
 {
     static const char bom[] = "\xef\xbb\xbf";
@@ -355,6 +374,8 @@ NodeTree *node_tree_parse(const char *path, const char *text, gsize length, GErr
         text += 3; /* not counted in columns, as editors do not show it */
         length -= 3;
     }
+    if (!check_directives(path, text, length, error))
+        return NULL;
     loader.text = text;
     loader.length = length;
     loader.tree = g_new0(NodeTree, 1);

@@ -9,6 +9,7 @@
 #define YAML_BYTES_MAX (4u << 20) /* of one file */
 #define YAML_NODES_MAX 100000u    /* an alias counts as all that it stands for */
 #define YAML_DEPTH_MAX 64u
+#define YAML_DIRECTIVES_MAX 4u
 
 typedef struct {
     char *path;

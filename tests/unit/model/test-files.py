@@ -60,7 +60,7 @@ def judge_valid(check, path, site):
 
 
 def main():
-    check, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+    check, root = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
     invalid, valid, configs = root / "tests/data/invalid", root / "tests/data/valid", root / "configs"
     table = read_table(invalid / "EXPECTED")
     results = [(row[0], judge_invalid(check, invalid, row)) for row in table]

@@ -174,6 +174,21 @@ static void test_size(void)
     refuse(text, length, "f.yaml:1:1: 4194305 bytes: at most 4194304 are read");
 }
 
+static void test_directives(void)
+{
+    g_autoptr(NodeTree) tree = parse("%YAML 1.1\n---\na: 1\n");
+    GString *text = g_string_new("");
+
+    g_assert_cmpstr(node_get(tree->root, "a")->text, ==, "1");
+    for (guint i = 0; i < 200000; i++)
+        g_string_append_printf(text, "%%TAG !%u! x\n", i);
+    g_string_append(text, "---\na: 1\n");
+    refuse_text(text->str,
+                "f.yaml:5:1: more than 4 directives (lines that begin with \"%\"): a plan "
+                "or inventory needs none");
+    g_string_free(text, TRUE);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -185,6 +200,7 @@ int main(int argc, char **argv)
     g_test_add_func("/yaml/depth", test_depth);
     g_test_add_func("/yaml/depth-by-alias", test_depth_by_alias);
     g_test_add_func("/yaml/budget", test_budget);
+    g_test_add_func("/yaml/directives", test_directives);
     g_test_add_func("/yaml/size", test_size);
     return g_test_run();
 }
