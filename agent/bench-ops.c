@@ -7,6 +7,7 @@
  * no denormal, infinite or exact value changes what hardware or an emulator does half way. */
 #include "bench.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and statements take none. */
 #define STEP_8(step) step step step step step step step step
 #define STEP_32(step) STEP_8(step) STEP_8(step) STEP_8(step) STEP_8(step)
 
@@ -78,3 +79,4 @@ OPS_BENCH(double_add, "double-add", double, BENCH_KEEP_FLOAT, 1.5, 1e-20, 2e-20,
 OPS_BENCH(double_mul, "double-mul", double, BENCH_KEEP_FLOAT, 1.5, 1 / 3.0, 3.0, FLOAT_MULTIPLY, "double-precision multiplication")
 OPS_BENCH(double_div, "double-div", double, BENCH_KEEP_FLOAT, 1.7, 3.0, 1.0, FLOAT_DIVIDE, "double-precision division")
 /* clang-format on */
+/* NOLINTEND(bugprone-macro-parentheses) */

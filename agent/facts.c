@@ -108,8 +108,9 @@ static void cpuid_facts(struct facts *facts)
     if (__get_cpuid(0, &a, &r[0], &r[2], &r[1]))
         add_registers(facts, "cpu.vendor", r, 3);
     if (__get_cpuid(0x80000000, &a, &b, &c, &d) && a >= 0x80000004) {
-        for (uint32_t i = 0; i < 3; i++)
-            __get_cpuid(0x80000002 + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]);
+        for (size_t i = 0; i < 3; i++)
+            __get_cpuid(0x80000002 + (uint32_t)i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2],
+                        &r[4 * i + 3]);
         add_registers(facts, "cpu.model", r, 12);
     }
     if (!__get_cpuid(1, &a, &b, &c, &d))

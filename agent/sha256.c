@@ -21,7 +21,7 @@ static uint32_t rotate(uint32_t x, int n)
 
 static void schedule(const uint8_t *block, uint32_t w[64])
 {
-    for (int i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                (uint32_t)block[4 * i + 2] << 8 | (uint32_t)block[4 * i + 3];
     for (int i = 16; i < 64; i++) {
