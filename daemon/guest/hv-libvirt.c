@@ -136,8 +136,8 @@ static void fill_domain(HvDomain *domain, const HvSpec *spec)
     domain->shutdown_method = guest->shutdown;
 }
 
-static gboolean qemu_preflight(Hypervisor *hv, const InventoryGuest *guest,
-                               const OverlayBase *base, GError **error)
+static gboolean qemu_preflight(Hypervisor *hv, const InventoryGuest *guest, const OverlayBase *base,
+                               GError **error)
 {
     HvSpec spec = {.hypervisor = hv->config, .guest = guest, .base = base};
     gboolean bridge;
