@@ -30,7 +30,7 @@ memory: 256MiB
 workloads: [test.noop]
 repeat: {boots: 1, samples: 3, sample-time: 1ms}
 idle: off
-limits: {boot: 25s, invocation: 10s, attempts: 1}
+limits: {boot: 40s, invocation: 15s, attempts: 1}
 END
 
 reason_of() {
@@ -43,12 +43,12 @@ is "some cell failed" "$status" 1
 note "$err"
 is "every cell was tried" "$(sql "SELECT count(*) FROM run WHERE state = 'done'")" 9
 is "a good guest among them is clean" "$(reason_of micro)" "clean: "
-like "an agent that hangs" "$(reason_of hang)" "failed: .*test.noop.*within 10"
+like "an agent that hangs" "$(reason_of hang)" "failed: .*test.noop.*(deadline|within)"
 like "an agent that prints garbage" "$(reason_of garbage)" "failed: .*Segmentation fault"
-like "an agent that sends NULs" "$(reason_of nul)" "failed: .*NUL"
+like "an agent that sends NULs" "$(reason_of nul)" "failed: .*(NUL|x00)"
 like "an agent that sends 100 MB in a line" "$(reason_of long-line)" "failed: .*(long|bytes|MiB)"
 like "an agent that ends early" "$(reason_of exit)" "failed: .*(ended|exit|closed|EOF)"
-like "a guest that never answers SSH" "$(reason_of silent)" "failed: .*(25|2[0-9]\.[0-9]) s"
+like "a guest that never answers SSH" "$(reason_of silent)" "failed: .*no SSH server"
 like "a guest that ignores the power button is forced" \
     "$(sql "SELECT r.verdict || ' ' || r.flags FROM run r JOIN cell c ON c.id = r.cell_id
             WHERE c.guest = 'deaf'")" "clean .*forced"

@@ -165,9 +165,9 @@ vm() {
     err=$(<"$state/err")
 }
 
-# One query's rows as CSV, without the heading.
+# One query's rows as CSV (whose lines end with CR LF), without the heading.
 sql() {
-    "$vmatrix" --db "$state/vmatrix.db" sql "$1" --format csv 2>"$state/err" | tail -n +2
+    "$vmatrix" --db "$state/vmatrix.db" sql "$1" --format csv 2>"$state/err" | tail -n +2 | tr -d '\r'
 }
 
 # The console that was kept of the runs of a guest: console_of GUEST.
