@@ -11,16 +11,27 @@
 
 struct Cancel {
     int fd;
+    Cancel *parent;
+    int watch_fd;
+    void (*wake)(void *data);
+    void *wake_data;
 };
 
-Cancel *cancel_new(void)
+Cancel *cancel_new_child(Cancel *parent)
 {
     Cancel *cancel = g_new0(Cancel, 1);
 
     cancel->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (cancel->fd < 0)
         g_error("eventfd: %s", g_strerror(errno));
+    cancel->parent = parent;
+    cancel->watch_fd = -1;
     return cancel;
+}
+
+Cancel *cancel_new(void)
+{
+    return cancel_new_child(NULL);
 }
 
 void cancel_free(Cancel *cancel)
@@ -43,16 +54,22 @@ void cancel_set(Cancel *cancel)
         errno = saved;
 }
 
-int cancel_fd(const Cancel *cancel)
-{
-    return cancel != NULL ? cancel->fd : -1;
-}
-
 gboolean cancel_is_set(const Cancel *cancel)
 {
-    struct pollfd fd = {.fd = cancel_fd(cancel), .events = POLLIN};
+    for (; cancel != NULL; cancel = cancel->parent) {
+        struct pollfd fd = {.fd = cancel->fd, .events = POLLIN};
 
-    return cancel != NULL && poll(&fd, 1, 0) == 1;
+        if (poll(&fd, 1, 0) == 1)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+void cancel_watch(Cancel *cancel, int fd, void (*wake)(void *data), void *data)
+{
+    cancel->watch_fd = fd;
+    cancel->wake = wake;
+    cancel->wake_data = data;
 }
 
 Wait wait_within(const Wait *parent, gint64 span_ns)
@@ -82,18 +99,51 @@ static int poll_once(const Wait *wait, struct pollfd *set, guint n)
     return ppoll(set, n, left == G_MAXINT64 ? NULL : &ts, NULL);
 }
 
+/* Tokens from this one up to the root. */
+static guint chain_length(const Cancel *cancel)
+{
+    guint length = 0;
+
+    for (; cancel != NULL; cancel = cancel->parent)
+        length++;
+    return length;
+}
+
+/* Two descriptors a token: its own, and the one it watches. */
+static void chain_fill(const Cancel *cancel, struct pollfd *set)
+{
+    for (; cancel != NULL; cancel = cancel->parent, set += 2) {
+        set[0] = (struct pollfd){.fd = cancel->fd, .events = POLLIN};
+        set[1] = (struct pollfd){.fd = cancel->watch_fd, .events = POLLIN};
+    }
+}
+
+/* Whether a token is set; calls those that watch something that is readable. */
+static gboolean chain_fired(Cancel *cancel, const struct pollfd *set)
+{
+    gboolean fired = FALSE;
+
+    for (; cancel != NULL; cancel = cancel->parent, set += 2) {
+        if (set[1].revents != 0)
+            cancel->wake(cancel->wake_data);
+        fired = fired || set[0].revents != 0;
+    }
+    return fired;
+}
+
 WaitResult wait_fds(const Wait *wait, struct pollfd *fds, guint n)
 {
-    g_autofree struct pollfd *set = g_new0(struct pollfd, n + 2);
+    guint tokens = chain_length(wait->cancel);
+    g_autofree struct pollfd *set = g_new0(struct pollfd, n + 1 + 2 * tokens);
 
     for (;;) {
         gboolean ready = FALSE;
 
         if (n > 0)
             memcpy(set, fds, n * sizeof *fds);
-        set[n] = (struct pollfd){.fd = cancel_fd(wait->cancel), .events = POLLIN};
-        set[n + 1] = (struct pollfd){.fd = wait->guard_fd, .events = POLLIN};
-        int count = poll_once(wait, set, n + 2);
+        set[n] = (struct pollfd){.fd = wait->guard_fd, .events = POLLIN};
+        chain_fill(wait->cancel, set + n + 1);
+        int count = poll_once(wait, set, n + 1 + 2 * tokens);
 
         if (count < 0 && errno == EINTR)
             continue;
@@ -101,11 +151,11 @@ WaitResult wait_fds(const Wait *wait, struct pollfd *fds, guint n)
             fds[i].revents = count > 0 ? set[i].revents : 0;
             ready = ready || fds[i].revents != 0;
         }
-        if (count > 0 && set[n].revents != 0)
+        if (count > 0 && chain_fired(wait->cancel, set + n + 1))
             return WAIT_CANCELLED;
         if (ready)
             return WAIT_READY;
-        if (count > 0 && set[n + 1].revents != 0)
+        if (count > 0 && set[n].revents != 0)
             return WAIT_GUARD;
         /* The raw clock and the kernel's timer differ by ppm: a timer may fire early. */
         if (wait_left_ns(wait) == 0)

@@ -13,7 +13,14 @@ Cancel *cancel_new(void);
 void cancel_free(Cancel *cancel); /* accepts NULL */
 void cancel_set(Cancel *cancel);  /* async-signal-safe; idempotent; accepts NULL */
 gboolean cancel_is_set(const Cancel *cancel);
-int cancel_fd(const Cancel *cancel); /* readable once set; owned by the token */
+
+/* A token that is set when its parent is, or by itself. The parent must outlive it. */
+Cancel *cancel_new_child(Cancel *parent);
+
+/* A descriptor whose readability may lead to a cancel: while something waits with this token (or a
+ * child of it), wake(data) is called when fd is readable. It must take what makes fd readable, and
+ * may call cancel_set(). One a token; fd is borrowed; -1 takes it away. */
+void cancel_watch(Cancel *cancel, int fd, void (*wake)(void *data), void *data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cancel, cancel_free)
 
 #define WAIT_FOREVER G_MAXINT64

@@ -73,6 +73,43 @@ static void test_wait_order(void)
     close(guard[0]);
 }
 
+static void wake_once(void *data)
+{
+    int *pair = data;
+    char byte;
+
+    g_assert_cmpint(read(pair[0], &byte, 1), ==, 1);
+    if (byte == 'c')
+        cancel_set(*(Cancel **)(void *)(pair + 2));
+}
+
+static void test_cancel_chain(void)
+{
+    g_autoptr(Cancel) parent = cancel_new();
+    g_autoptr(Cancel) child = cancel_new_child(parent);
+    struct {
+        int pair[2];
+        Cancel *token;
+    } watch = {.token = child};
+    Wait wait = {.deadline_ns = 0, .cancel = child, .guard_fd = -1, .step = "test"};
+
+    g_assert_cmpint(pipe(watch.pair), ==, 0);
+    cancel_watch(parent, watch.pair[0], wake_once, &watch);
+    g_assert_cmpint(wait_fd(&wait, -1, 0), ==, WAIT_TIMEOUT);
+    /* Something else than a cancel: the wait goes on. */
+    g_assert_cmpint(write(watch.pair[1], "x", 1), ==, 1);
+    g_assert_cmpint(wait_fd(&wait, -1, 0), ==, WAIT_TIMEOUT);
+    wait.deadline_ns = WAIT_FOREVER;
+    g_assert_cmpint(write(watch.pair[1], "c", 1), ==, 1);
+    g_assert_cmpint(wait_fd(&wait, -1, 0), ==, WAIT_CANCELLED);
+    g_assert_true(cancel_is_set(child));
+    g_assert_false(cancel_is_set(parent));
+    cancel_set(parent);
+    g_assert_true(cancel_is_set(parent));
+    close(watch.pair[0]);
+    close(watch.pair[1]);
+}
+
 static void test_wait_within(void)
 {
     Wait parent = {.deadline_ns = clock_mono_ns() + CLOCK_NS_PER_S, .guard_fd = -1, .step = "test"};
@@ -156,6 +193,7 @@ int main(int argc, char **argv)
     g_test_add_func("/text/escape", test_escape);
     g_test_add_func("/text/format", test_format);
     g_test_add_func("/wait/order", test_wait_order);
+    g_test_add_func("/wait/cancel-chain", test_cancel_chain);
     g_test_add_func("/wait/within", test_wait_within);
     g_test_add_func("/spawn/streams", test_spawn_streams);
     g_test_add_func("/spawn/bounded", test_spawn_bounded);
