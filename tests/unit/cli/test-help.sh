@@ -58,7 +58,7 @@ same 'exit codes' "$codes" \
 same 'options of vmatrixd' "$("$vmatrixd" --help | help_options)" \
     "$(part '# OPTIONS' '^# ' < "$man8" | man_options)"
 
-# complete WORD...: what bash would offer for the last word
+# complete_words WORD...: what bash would offer for the last word
 complete_words()
 {
     bash -c 'shopt -s extglob; source "$1"; shift; COMP_WORDS=(vmatrix "$@"); COMP_CWORD=$#; _vmatrix
