@@ -123,6 +123,21 @@ gives 0 '^ops +group' workload list
 gives 0 'no rows' guest list
 VMATRIX_AGENT=/nowhere gives 3 '/nowhere' agent list
 
+# ---- doctor ----
+gives 0 '^ok +agent ' doctor
+gives 0 '^ok +database +.*/test.db can be read and written' doctor
+cat > broken.yaml <<'END'
+version: 1
+guests:
+  g: {kernel: /nowhere/vmlinuz, initrd: /nowhere/initrd, key: nokey}
+END
+gives 3 '^missing +image +g: .*/nowhere' --inventory broken.yaml doctor
+holds 'doctor names the missing key' grep -qE '^missing +ssh-key +g: .*/nokey: No such file' out
+holds 'doctor gives the way out' grep -qE '^ +-> vmatrix guest enroll g$' out
+gives 3 '"check": "host-key"' --inventory broken.yaml doctor --json
+gives 2 '^vmatrix: site-wrong.yaml:2:9' doctor --inventory site-wrong.yaml
+VMATRIX_AGENT=/nowhere gives 3 '^missing +agent ' doctor
+
 # ---- a killed run is a cut-short one ----
 sed 's/boots: 2/boots: 40/; s/samples: 3/samples: 500/' plan.yaml > long.yaml
 "$vmatrix" run long.yaml > out 2> err &

@@ -8,8 +8,8 @@ set -u
 vmatrix=$1 vmatrixd=$2 root=$3
 man=$root/daemon/cli/vmatrix.1.scd man8=$root/daemon/cli/vmatrixd.8.scd
 completion=$root/contrib/completions/vmatrix.bash
-families=$(mktemp)
-trap 'rm -f "$families"' EXIT
+scratch=$(mktemp)
+trap 'rm -f "$scratch"' EXIT
 n=0 failed=0
 
 # same NAME EXPECTED GOT: two lists, a thing a line
@@ -72,16 +72,23 @@ complete_words()
              printf "%s\n" "${COMPREPLY[@]}"' - "$completion" "$@" | sort -u
 }
 same 'completion of first words' "$(cut -d' ' -f1 <<< "$commands" | sort -u)" "$(complete_words '')"
-grep ' ' <<< "$commands" | cut -d' ' -f1 | sort -u > "$families"
+grep ' ' <<< "$commands" | cut -d' ' -f1 | sort -u > "$scratch"
 while read -r family; do
     same "completion of $family" "$(sed -n "s/^$family //p" <<< "$commands" | sort)" \
         "$(complete_words "$family" '')"
-done < "$families"
+done < "$scratch"
 while read -r name; do
     same "completion of options of $name" \
         "$("$vmatrix" $name --help | help_options | grep -oE -- '--[a-z-]+' | sort -u)" \
         "$(complete_words $name --)"
 done <<< "$commands"
+
+awk '/^## A plan/ {on = 1} on && /^    / {print substr($0, 5); seen = 1; next} on && seen {exit}' \
+    "$root/README.md" > "$scratch"
+same "README's plan is valid for the example's site" 0 \
+    "$("$vmatrix" check -q "$scratch" --inventory "$root/configs/inventory/example.yaml" 2>&1; echo $?)"
+same "README's exit codes" "$codes" \
+    "$(sed -nE 's/^\| ([0-9]+) \|.*/\1/p' "$root/README.md" | sort -n)"
 
 echo "1..$n"
 exit $failed
