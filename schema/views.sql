@@ -30,7 +30,8 @@ SELECT r.campaign_id      AS campaign,
        r.verdict          AS verdict,
        r.reason           AS reason,
        r.flags            AS flags,
-       r.started_utc      AS run_started_utc,
+       strftime('%Y-%m-%dT%H:%M:%S', r.started_ns / 1000000000, 'unixepoch')
+           || printf('.%03dZ', r.started_ns % 1000000000 / 1000000) AS run_started_utc,
        m.workload         AS workload,
        i.position         AS workload_position,
        i.id               AS invocation,
@@ -83,8 +84,10 @@ SELECT r.campaign_id    AS campaign,
        r.verdict        AS verdict,
        r.reason         AS reason,
        r.flags          AS flags,
-       r.started_utc    AS started_utc,
-       r.ended_utc      AS ended_utc,
+       strftime('%Y-%m-%dT%H:%M:%S', r.started_ns / 1000000000, 'unixepoch')
+           || printf('.%03dZ', r.started_ns % 1000000000 / 1000000) AS started_utc,
+       strftime('%Y-%m-%dT%H:%M:%S', r.ended_ns / 1000000000, 'unixepoch')
+           || printf('.%03dZ', r.ended_ns % 1000000000 / 1000000) AS ended_utc,
        m.id             AS metric_id,
        m.workload       AS workload,
        m.name           AS metric,
@@ -102,6 +105,42 @@ SELECT r.campaign_id    AS campaign,
   JOIN cell          ON cell.id = r.cell_id
   JOIN run_metric rm ON rm.run_id = r.id
   JOIN metric m      ON m.id = rm.metric_id;
+
+-- A row a run, whatever became of it.
+CREATE VIEW run_list AS
+SELECT r.campaign_id    AS campaign,
+       r.id             AS run,
+       r.block          AS block,
+       r.position       AS position,
+       cell.id          AS cell,
+       cell.number      AS cell_number,
+       cell.key         AS cell_key,
+       cell.host        AS host,
+       cell.hypervisor  AS hypervisor,
+       cell.driver      AS driver,
+       cell.accelerator AS accelerator,
+       cell.guest       AS guest,
+       cell.vcpus       AS vcpus,
+       cell.memory      AS memory,
+       ifnull(cell.kernel, r.kernel) AS kernel,
+       cell.instances   AS instances,
+       cell.axes        AS axes,
+       r.workload       AS workload,
+       r.attempt        AS attempt,
+       r.interruptions  AS interruptions,
+       r.replicate      AS replicate,
+       r.boot_id        AS boot_id,
+       r.state          AS state,
+       r.verdict        AS verdict,
+       r.reason         AS reason,
+       r.flags          AS flags,
+       strftime('%Y-%m-%dT%H:%M:%S', r.started_ns / 1000000000, 'unixepoch')
+           || printf('.%03dZ', r.started_ns % 1000000000 / 1000000) AS started_utc,
+       strftime('%Y-%m-%dT%H:%M:%S', r.ended_ns / 1000000000, 'unixepoch')
+           || printf('.%03dZ', r.ended_ns % 1000000000 / 1000000) AS ended_utc,
+       (r.ended_ns - r.started_ns) / 1e9 AS duration_s
+  FROM run r
+  JOIN cell ON cell.id = r.cell_id;
 
 -- How every cell's tries ended. A row a cell, also for cells that never ran.
 CREATE VIEW contamination AS

@@ -20,6 +20,7 @@ typedef struct {
     const Inventory *inventory;
     const GPtrArray *workloads;
     const char *const *skip_reasons;
+    const char *workloads_json;
     gint64 campaign;
     gint64 first_cell; /* row id of cell 0; the rest follow */
 } Insert;
@@ -86,20 +87,18 @@ static gboolean insert_campaign(Insert *in, GError **error)
     const Inventory *inventory = in->inventory;
     g_autofree char *uuid = g_uuid_string_random();
     g_autofree char *seed = g_strdup_printf("%" G_GUINT64_FORMAT, plan->seed);
-    char *workloads = workloads_json(in->workloads);
     char *baseline = baseline_json(plan);
     gboolean ok = db_run(
         in->store, "add a campaign", sql,
         DB_VALUES(db_text(uuid), db_text(plan->name), db_text(plan->path), db_text(plan->text),
                   db_text(plan->digest), db_text(inventory->path), db_text(inventory->text),
-                  db_text(inventory->digest), db_text(workloads), db_text(seed),
+                  db_text(inventory->digest), db_text(in->workloads_json), db_text(seed),
                   db_int(in->matrix->n_blocks), db_int(in->matrix->n_cells),
                   db_text(plan->repeat.boot_per == BOOT_PER_CELL ? "cell" : "workload"),
                   db_text(baseline), db_text("vmatrix " VMATRIX_VERSION), db_int(clock_wall_ns())),
         error);
 
     in->campaign = sqlite3_last_insert_rowid(in->store->db);
-    free(workloads);
     free(baseline);
     return ok;
 }
@@ -205,80 +204,78 @@ static gboolean insert_cells(Insert *in, GError **error)
     return TRUE;
 }
 
-static gboolean insert_run(Insert *in, guint block, guint position, guint cell,
-                           const char *workload, GError **error)
-{
-    static const char sql[] =
-        "INSERT INTO run (campaign_id, cell_id, block, position, workload, state, reason)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    const char *reason = skip_reason(in, cell);
-
-    return db_run(in->store, "add a run", sql,
-                  DB_VALUES(db_int(in->campaign), db_int(in->first_cell + cell), db_int(block),
-                            db_int(position), db_text(workload),
-                            db_text(reason != NULL ? "skipped" : "queued"), db_text(reason)),
-                  error);
-}
-
-/* boot-per workload: a cell's boots stand together in its place, in the shuffled order of
- * workloads. */
-static gboolean insert_boots(Insert *in, guint block, guint position, guint cell, guint *order,
-                             GError **error)
-{
-    guint n = in->workloads->len;
-
-    matrix_workload_order(in->matrix, block, cell, n, order);
-    for (guint i = 0; i < n; i++)
-        if (!insert_run(in, block, position * n + i, cell,
-                        g_ptr_array_index(in->workloads, order[i]), error))
-            return FALSE;
-    return TRUE;
-}
-
-static gboolean insert_block(Insert *in, guint block, guint *order, GError **error)
+/* The block's runs in order, as a JSON array of cell * n + workload, n workloads a cell (1 where a
+ * boot does them all). boot-per workload: a cell's boots stand together in its place, in the
+ * shuffled order of workloads. Transfer full. */
+static char *block_json(const Insert *in, guint block, guint n)
 {
     const Matrix *matrix = in->matrix;
-    gboolean per_workload = matrix->plan->repeat.boot_per == BOOT_PER_WORKLOAD;
+    g_autofree guint *order = g_new0(guint, n);
+    GString *text = g_string_new("[");
 
     for (guint position = 0; position < matrix->n_cells; position++) {
         guint cell = matrix->order[(gsize)block * matrix->n_cells + position];
 
-        if (!(per_workload ? insert_boots(in, block, position, cell, order, error)
-                           : insert_run(in, block, position, cell, NULL, error)))
-            return FALSE;
+        if (n > 1)
+            matrix_workload_order(matrix, block, cell, n, order);
+        for (guint i = 0; i < n; i++)
+            g_string_append_printf(text, "%s%" G_GUINT64_FORMAT, text->len > 1 ? "," : "",
+                                   (guint64)cell * n + order[i]);
     }
-    return TRUE;
+    g_string_append_c(text, ']');
+    return g_string_free(text, FALSE);
+}
+
+/* A statement a block: a million runs one by one would take twice as long. */
+static gboolean insert_block(Insert *in, guint block, GError **error)
+{
+    static const char sql[] =
+        "INSERT INTO run (campaign_id, cell_id, block, position, workload, state, reason)"
+        " SELECT ?1, c.id, ?2, j.key, json_extract(?3, '$[' || (j.value % ?4) || ']'),"
+        "  iif(c.skip_reason IS NULL, 'queued', 'skipped'), c.skip_reason"
+        " FROM json_each(?5) j CROSS JOIN cell c ON c.id = ?6 + j.value / ?4";
+    gboolean per_workload = in->matrix->plan->repeat.boot_per == BOOT_PER_WORKLOAD;
+    guint n = per_workload ? in->workloads->len : 1;
+    g_autofree char *runs = block_json(in, block, n);
+
+    return db_run(in->store, "add a block's runs", sql,
+                  DB_VALUES(db_int(in->campaign), db_int(block),
+                            db_text(per_workload ? in->workloads_json : NULL), db_int(n),
+                            db_text(runs), db_int(in->first_cell)),
+                  error);
 }
 
 static gboolean insert_blocks(Insert *in, GError **error)
 {
-    g_autofree guint *order = g_new0(guint, MAX(in->workloads->len, 1));
-
     for (guint block = 0; block < in->matrix->n_blocks; block++)
-        if (!insert_block(in, block, order, error))
+        if (!insert_block(in, block, error))
             return FALSE;
     return TRUE;
+}
+
+static gboolean insert_all(Insert *in, GError **error)
+{
+    return insert_campaign(in, error) && insert_axes(in, error) && insert_cells(in, error) &&
+           insert_blocks(in, error) && views_add_campaign(in->store, in->campaign, error);
 }
 
 gboolean store_campaign_add(Store *store, const Matrix *matrix, const Inventory *inventory,
                             const GPtrArray *workloads, const char *const *skip_reasons,
                             gint64 *ret_campaign, GError **error)
 {
+    char *names = workloads_json(workloads);
     Insert in = {.store = store,
                  .matrix = matrix,
                  .inventory = inventory,
                  .workloads = workloads,
-                 .skip_reasons = skip_reasons};
-    gboolean ok;
+                 .skip_reasons = skip_reasons,
+                 .workloads_json = names};
+    gboolean ok = db_begin(store, error) && db_end(store, insert_all(&in, error), error);
 
-    if (!db_begin(store, error))
-        return FALSE;
-    ok = insert_campaign(&in, error) && insert_axes(&in, error) && insert_cells(&in, error) &&
-         insert_blocks(&in, error) && views_add_campaign(store, in.campaign, error);
-    if (!db_end(store, ok, error))
-        return FALSE;
-    *ret_campaign = in.campaign;
-    return TRUE;
+    free(names);
+    if (ok)
+        *ret_campaign = in.campaign;
+    return ok;
 }
 
 void store_campaign_clear(StoreCampaign *campaign)

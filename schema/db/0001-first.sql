@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- Version 1: the first schema. Documented column by column in schema/README.md.
--- Times are integer nanoseconds of UTC since 1970; each has a generated text column ..._utc.
+-- Times are integer nanoseconds of UTC since 1970; each has a generated text column ..._utc,
+-- but those of run, which views give: SQLite computes such columns at every insert, and a campaign
+-- may have a million runs.
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -93,10 +95,6 @@ CREATE TABLE run (
     kernel        TEXT,
     started_ns    INTEGER,
     ended_ns      INTEGER,
-    started_utc   TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%S', started_ns / 1000000000,
-                      'unixepoch') || printf('.%03dZ', started_ns % 1000000000 / 1000000)) VIRTUAL,
-    ended_utc     TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%S', ended_ns / 1000000000,
-                      'unixepoch') || printf('.%03dZ', ended_ns % 1000000000 / 1000000)) VIRTUAL,
     CHECK ((state = 'done') = (verdict IS NOT NULL))
 );
 CREATE UNIQUE INDEX run_by_position ON run (campaign_id, block, position);

@@ -324,7 +324,7 @@ static void test_utc_columns(void)
     clock_set_source(NULL);
     g_autofree char *rows =
         ask_rows(f.store, "SELECT c.created_utc, c.started_utc, r.started_utc, r.ended_utc"
-                          " FROM campaign c JOIN run r ON r.campaign_id = c.id"
+                          " FROM campaign c JOIN run_list r ON r.campaign = c.id"
                           " WHERE r.state = 'running'");
 
     g_assert_cmpstr(rows, ==, "2023-11-14T22:13:20.123Z|-|2023-11-14T22:13:20.123Z|-");
