@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "store/db.h"
+#include "store/queue.h"
 #include "store/views.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -81,8 +82,8 @@ static gboolean insert_campaign(Insert *in, GError **error)
     static const char sql[] =
         "INSERT INTO campaign (uuid, name, plan_path, plan_text, plan_digest, inventory_path,"
         " inventory_text, inventory_digest, workloads, seed, blocks, cells, boot_per, baseline,"
-        " program, created_ns)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        " program, created_ns, stop_by_minute)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     const Plan *plan = in->matrix->plan;
     const Inventory *inventory = in->inventory;
     g_autofree char *uuid = g_uuid_string_random();
@@ -95,7 +96,8 @@ static gboolean insert_campaign(Insert *in, GError **error)
                   db_text(inventory->digest), db_text(in->workloads_json), db_text(seed),
                   db_int(in->matrix->n_blocks), db_int(in->matrix->n_cells),
                   db_text(plan->repeat.boot_per == BOOT_PER_CELL ? "cell" : "workload"),
-                  db_text(baseline), db_text("vmatrix " VMATRIX_VERSION), db_int(clock_wall_ns())),
+                  db_text(baseline), db_text("vmatrix " VMATRIX_VERSION), db_int(clock_wall_ns()),
+                  db_int_if(plan->limits.stop_by_minute >= 0, plan->limits.stop_by_minute)),
         error);
 
     in->campaign = sqlite3_last_insert_rowid(in->store->db);
@@ -387,24 +389,39 @@ gboolean store_campaign_get(Store *store, const char *which, StoreCampaign *ret_
     return TRUE;
 }
 
-static gboolean set_state(Store *store, gint64 campaign, const char *state, GError **error)
+static gboolean write_state(Store *store, gint64 campaign, const char *state, GError **error)
 {
     static const char sql[] =
         "UPDATE campaign SET state = ?2,"
         " started_ns = CASE ?2 WHEN 'running' THEN ifnull(started_ns, ?3) ELSE started_ns END,"
         " ended_ns = CASE WHEN ?2 IN ('done', 'cancelled') THEN ?3 END WHERE id = ?1";
 
-    if (!db_run(store, "set a campaign's state", sql,
-                DB_VALUES(db_int(campaign), db_text(state), db_int(clock_wall_ns())), error))
+    return db_run(store, "set a campaign's state", sql,
+                  DB_VALUES(db_int(campaign), db_text(state), db_int(clock_wall_ns())), error);
+}
+
+gboolean queue_set_state(Store *store, gint64 campaign, const char *state, GError **error)
+{
+    gint64 cancel;
+
+    if (!db_get_int(store, "read a campaign", "SELECT cancel FROM campaign WHERE id = ?1",
+                    DB_VALUES(db_int(campaign)), -1, &cancel, error))
         return FALSE;
-    if (sqlite3_changes(store->db) == 1)
-        return TRUE;
-    g_set_error(error, VM_ERROR, VM_ERROR_INVALID, "%s: there is no campaign %" G_GINT64_FORMAT,
-                store->path, campaign);
-    return FALSE;
+    if (cancel < 0) {
+        g_set_error(error, VM_ERROR, VM_ERROR_INVALID, "%s: there is no campaign %" G_GINT64_FORMAT,
+                    store->path, campaign);
+        return FALSE;
+    }
+    /* Somebody's cancel may come between the engine's look at the queue and this. */
+    if (cancel != 0 && !g_str_equal(state, "queued"))
+        state = "cancelled";
+    return write_state(store, campaign, state, error) &&
+           (!g_str_equal(state, "cancelled") ||
+            queue_drop(store, campaign, "the campaign was cancelled before this run began", error));
 }
 
 gboolean store_campaign_set_state(Store *store, gint64 campaign, const char *state, GError **error)
 {
-    return db_begin(store, error) && db_end(store, set_state(store, campaign, state, error), error);
+    return db_begin(store, error) &&
+           db_end(store, queue_set_state(store, campaign, state, error), error);
 }

@@ -18,6 +18,8 @@ struct Store {
     guint busy_tries;       /* how often BEGIN is tried, each time for at most busy_ms */
     guint busy_ms;
     gint64 invocation; /* the open one, or 0 */
+    gint64 claimed;    /* the run claimed last, and when: its duration is by the monotonic clock */
+    gint64 claimed_mono_ns;
     SampleCursor *samples;
 };
 

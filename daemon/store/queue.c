@@ -58,6 +58,8 @@ static gboolean claim_next(Store *store, gint64 campaign, const char *boot_id, S
     g_autofree char *driver = db_column_text(statement, 8);
 
     db_reset(&statement);
+    store->claimed = run->id;
+    store->claimed_mono_ns = clock_mono_ns();
     return mark_running(store, run->id, boot_id, driver, error);
 }
 
@@ -104,15 +106,24 @@ static gboolean not_running(Store *store, gint64 run, GError **error)
     return FALSE;
 }
 
+/* NULL where another process claimed it, or an earlier one: then nobody knows. */
+static DbValue duration_of(const Store *store, gint64 run)
+{
+    gint64 duration_ns = clock_mono_ns() - store->claimed_mono_ns;
+
+    return db_int_if(store->claimed == run && duration_ns >= 0, duration_ns);
+}
+
 static gboolean finish_run(Store *store, gint64 run, const char *verdict, const char *reason,
                            const char *flags, GError **error)
 {
     static const char sql[] = "UPDATE run SET state = 'done', verdict = ?2, reason = ?3,"
-                              " flags = ?4, ended_ns = ?5 WHERE id = ?1 AND state = 'running'";
+                              " flags = ?4, ended_ns = ?5, duration_ns = ?6"
+                              " WHERE id = ?1 AND state = 'running'";
 
     if (!db_run(store, "end a run", sql,
                 DB_VALUES(db_int(run), db_text(verdict), db_text(reason), db_text(flags),
-                          db_int(clock_wall_ns())),
+                          db_int(clock_wall_ns()), duration_of(store, run)),
                 error))
         return FALSE;
     if (sqlite3_changes(store->db) != 1)
@@ -127,22 +138,43 @@ gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const c
            db_end(store, finish_run(store, run, verdict, reason, flags, error), error);
 }
 
+/* Where a try has been interrupted too often it has a row that says so, and is not queued. */
+static gboolean tell_given_up(Store *store, gint64 run, GError **error)
+{
+    static const char sql[] = "INSERT INTO event (campaign_id, run_id, at_ns, level, step, message)"
+                              " SELECT campaign_id, id, ended_ns, 'error', 'queue', reason FROM run"
+                              " WHERE id = ?1 AND state = 'done'";
+
+    return db_run(store, "add an event", sql, DB_VALUES(db_int(run)), error);
+}
+
 /* An interruption (the daemon's end, a signal) is no try of the cell: it is counted on its own, so
  * that power cuts do not use up the attempts. */
-static gboolean requeue_run(Store *store, gint64 run, GError **error)
+gboolean queue_again(Store *store, gint64 run, QueueBy by, GError **error)
 {
     static const char sql[] =
-        "INSERT INTO run (campaign_id, cell_id, block, position, attempt, interruptions, workload)"
-        " SELECT r.campaign_id, r.cell_id, r.block,"
+        "INSERT INTO run (campaign_id, cell_id, block, position, workload, attempt, interruptions,"
+        "  state, verdict, reason, started_ns, ended_ns)"
+        " SELECT campaign_id, cell_id, block,"
         "  (SELECT max(l.position) + 1 FROM run l"
         "    WHERE l.campaign_id = r.campaign_id AND l.block = r.block),"
-        "  r.attempt + (r.verdict <> 'interrupted'), r.interruptions + (r.verdict = 'interrupted'),"
-        "  r.workload FROM run r WHERE r.id = ?1 AND r.state = 'done'";
+        "  workload, attempt + 1 - cut, CASE WHEN ?2 THEN 0 ELSE interruptions + cut END,"
+        "  CASE WHEN over THEN 'done' ELSE 'queued' END, CASE WHEN over THEN 'failed' END,"
+        "  CASE WHEN over THEN printf('interrupted %d times by the end of vmatrix, of libvirt or of"
+        " the machine, which is the most; look at their logs, then ''vmatrix retry %d'' runs it"
+        " again', ?3, campaign_id) END,"
+        "  CASE WHEN over THEN ?4 END, CASE WHEN over THEN ?4 END"
+        " FROM (SELECT *, verdict = 'interrupted' AS cut,"
+        "        verdict = 'interrupted' AND interruptions + 1 >= ?3 AND NOT ?2 AS over"
+        "        FROM run WHERE id = ?1 AND state = 'done') r";
 
-    if (!db_run(store, "queue a run again", sql, DB_VALUES(db_int(run)), error))
+    if (!db_run(store, "queue a run again", sql,
+                DB_VALUES(db_int(run), db_int(by == QUEUE_BY_PERSON),
+                          db_int(QUEUE_INTERRUPTIONS_MAX), db_int(clock_wall_ns())),
+                error))
         return FALSE;
     if (sqlite3_changes(store->db) == 1)
-        return TRUE;
+        return tell_given_up(store, sqlite3_last_insert_rowid(store->db), error);
     g_set_error(error, VM_ERROR, VM_ERROR_FAILED,
                 "%s: run %" G_GINT64_FORMAT
                 " cannot be queued again: it has not ended; end it first",
@@ -152,7 +184,16 @@ static gboolean requeue_run(Store *store, gint64 run, GError **error)
 
 gboolean store_run_requeue(Store *store, gint64 run, GError **error)
 {
-    return db_begin(store, error) && db_end(store, requeue_run(store, run, error), error);
+    return db_begin(store, error) &&
+           db_end(store, queue_again(store, run, QUEUE_BY_ENGINE, error), error);
+}
+
+gboolean queue_drop(Store *store, gint64 campaign, const char *reason, GError **error)
+{
+    static const char sql[] = "UPDATE run INDEXED BY run_queued SET state = 'skipped', reason = ?2"
+                              " WHERE campaign_id = ?1 AND state = 'queued'";
+
+    return db_run(store, "drop runs", sql, DB_VALUES(db_int(campaign), db_text(reason)), error);
 }
 
 /* Ids of the campaign's running runs, in the order in which they stand. Transfer full. */
@@ -177,6 +218,16 @@ static gboolean list_running(Store *store, gint64 campaign, GArray **ret_ids, GE
     return TRUE;
 }
 
+/* A cancel that was asked for while a run was in flight: now none is. */
+static gboolean settle_cancel(Store *store, gint64 campaign, GError **error)
+{
+    gint64 cancel;
+
+    return db_get_int(store, "read a campaign", "SELECT cancel FROM campaign WHERE id = ?1",
+                      DB_VALUES(db_int(campaign)), 0, &cancel, error) &&
+           (cancel == 0 || queue_set_state(store, campaign, "cancelled", error));
+}
+
 static gboolean recover_runs(Store *store, gint64 campaign, guint *count, GError **error)
 {
     static const char reason[] = "the process that ran it is gone";
@@ -188,11 +239,11 @@ static gboolean recover_runs(Store *store, gint64 campaign, guint *count, GError
         gint64 id = g_array_index(ids, gint64, i);
 
         if (!finish_run(store, id, "interrupted", reason, NULL, error) ||
-            !requeue_run(store, id, error))
+            !queue_again(store, id, QUEUE_BY_ENGINE, error))
             return FALSE;
     }
     *count = ids->len;
-    return TRUE;
+    return ids->len == 0 || settle_cancel(store, campaign, error);
 }
 
 gboolean store_recover_claims(Store *store, gint64 campaign, guint *ret_count, GError **error)

@@ -52,6 +52,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(StoreCampaign, store_campaign_clear)
 /* By "latest", id, or a prefix of the UUID; VM_ERROR_INVALID when there is none. */
 gboolean store_campaign_get(Store *store, const char *which, StoreCampaign *ret_campaign,
                             GError **error);
+/* "queued", "running", "done" or "cancelled"; a campaign whose cancel was asked for becomes
+ * cancelled where it would be running or done. What is still queued of a cancelled one becomes
+ * skipped. */
 gboolean store_campaign_set_state(Store *store, gint64 campaign, const char *state, GError **error);
 
 typedef struct {
@@ -79,12 +82,14 @@ gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const c
                           const char *flags, GError **error);
 
 /* Queue the run's cell again, at the end of its block, as attempt + 1; after an interruption, which
- * is no try of the cell, as the same attempt with interruptions + 1. The run must be done, and can
- * be queued again once. */
+ * is no try of the cell, as the same attempt with interruptions + 1. The 20th interruption of one
+ * attempt gives a failed row with a reason, and an event, instead of a queued one. The run must be
+ * done, and can be queued again once. */
 gboolean store_run_requeue(Store *store, gint64 run, GError **error);
 
 /* Runs of this campaign that are still "running" (their process is gone): they become done,
- * interrupted, and are queued again. *ret_count. */
+ * interrupted, and are queued again as by store_run_requeue(); where a cancel was asked for
+ * meanwhile, the campaign becomes cancelled. *ret_count. */
 gboolean store_recover_claims(Store *store, gint64 campaign, guint *ret_count, GError **error);
 
 /* ---- results (result.c) ---- */
