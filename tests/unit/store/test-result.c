@@ -545,7 +545,7 @@ static void test_bytes_that_are_no_text(void)
 
 static void test_raw_round_trip(void)
 {
-    g_autofree char *big = g_strnfill(3 * 1024 * 1024, 'x');
+    g_autofree char *big = g_strnfill(3145728, 'x');
     g_autoptr(GBytes) content = NULL;
     g_autoptr(GBytes) empty = g_bytes_new(NULL, 0);
     Fixture f;
@@ -561,7 +561,7 @@ static void test_raw_round_trip(void)
     g_assert_true(store_raw_add(f.store, run, id, "stdout", content, &error));
     g_assert_true(store_invocation_commit(f.store, &error));
     g_assert_true(store_raw_add(f.store, run, 0, "console", empty, &error));
-    g_assert_cmpint(ask_int(f.store, "SELECT length(content) < 20000 AND length = 3 * 1024 * 1024"
+    g_assert_cmpint(ask_int(f.store, "SELECT length(content) < 20000 AND length = 3145728"
                                      " FROM raw_output WHERE invocation_id = 1"),
                     ==, 1);
     g_autofree char *back =
