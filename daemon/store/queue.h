@@ -8,6 +8,10 @@
 
 /* ?1: campaign. */
 extern const char queue_next_sql[];
+/* ?1: the time. */
+extern const char steer_next_sql[];
+/* ?1: cell. */
+extern const char steer_duration_sql[];
 
 /* So many interruptions of one try are borne; then it is failed, and the queue goes on. */
 #define QUEUE_INTERRUPTIONS_MAX 20

@@ -10,8 +10,6 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-extern const char steer_next_sql[], steer_duration_sql[];
-
 static void change(Fixture *f, const char *sql)
 {
     g_autoptr(GError) error = NULL;
