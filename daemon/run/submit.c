@@ -142,6 +142,7 @@ gboolean submit_campaign(Store *store, const SubmitRequest *request, gint64 *ret
                     first);
         return FALSE;
     }
-    return store_campaign_add(store, matrix, inventory, workloads,
-                              (const char *const *)reasons->pdata, ret_campaign, error);
+    return store_campaign_submit(store, matrix, inventory, workloads,
+                                 (const char *const *)reasons->pdata, request->schedule,
+                                 ret_campaign, error);
 }

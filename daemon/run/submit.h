@@ -5,7 +5,7 @@
 
 #include "model/benchcat.h"
 #include "model/matrix.h"
-#include "store/store.h"
+#include "store/steer.h"
 #include "util/wait.h"
 
 typedef struct {
@@ -13,6 +13,7 @@ typedef struct {
     const char *inventory_path;
     const char *agent; /* path, or NULL: searched for */
     Cancel *cancel;
+    const StoreSchedule *schedule; /* NULL: at once, priority 0 */
 } SubmitRequest;
 
 /* The catalogue of the agent's benchmarks, asked from the agent itself. agent NULL: searched for.
