@@ -21,7 +21,9 @@ struct channel_ops {
     gboolean (*close_input)(Channel *channel, const Wait *wait, GError **error);
     /* After EOF: exit code, 128+N for signal N, -1 when the other side did not say. */
     gboolean (*exit_status)(Channel *channel, const Wait *wait, int *ret_status, GError **error);
-    void (*free)(Channel *channel); /* ends the remote process if it still runs */
+    /* Ends the process if it still runs: a local one by SIGKILL; a remote one by a signal where the
+     * SSH server passes it on (OpenSSH does not for root), else by the end of its input. */
+    void (*free)(Channel *channel);
 };
 
 struct Channel {
