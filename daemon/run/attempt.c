@@ -7,6 +7,7 @@
 #include "run/step.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fault.h"
 #include "util/io.h"
 
 enum { CONSOLE_MAX = 1 << 20 };
@@ -28,13 +29,24 @@ Attempt *attempt_new(const AttemptSpec *spec)
     return attempt;
 }
 
+static gboolean step_applies(const Attempt *attempt, const struct step_ops *step)
+{
+    gboolean bare = attempt->spec.guest == NULL;
+
+    return step->scope == STEP_ALWAYS || (step->scope == STEP_BARE) == bare;
+}
+
 static void unwind(Attempt *attempt)
 {
     while (attempt->entered > 0) {
         const struct step_ops *step = &step_table[--attempt->entered];
+        g_autofree char *name = g_strconcat("undo-", step->name, NULL);
 
-        if (step->undo != NULL)
-            step->undo(attempt);
+        if (step->undo == NULL || !step_applies(attempt, step))
+            continue;
+        fault_point(name, "before");
+        step->undo(attempt);
+        fault_point(name, "after");
     }
 }
 
@@ -136,9 +148,10 @@ void attempt_explain(Attempt *attempt, GError **error)
         return;
     if (attempt->guard_fd >= 0 && !vm_error_is(*error, VM_ERROR_TIMEOUT) &&
         wait_fd(&wait, attempt->guard_fd, POLLIN) == WAIT_READY) {
+        if (!vm_error_is(*error, VM_ERROR_GUEST_DIED))
+            g_prefix_error(error, "the subject's process ended: ");
         (*error)->domain = VM_ERROR;
         (*error)->code = VM_ERROR_GUEST_DIED;
-        g_prefix_error(error, "the subject's process ended: ");
     }
     line = console_last_line(attempt);
     if (line != NULL) {
@@ -149,20 +162,15 @@ void attempt_explain(Attempt *attempt, GError **error)
     }
 }
 
-static gboolean step_applies(const Attempt *attempt, const struct step_ops *step)
-{
-    gboolean bare = attempt->spec.guest == NULL;
-
-    return step->scope == STEP_ALWAYS || (step->scope == STEP_BARE) == bare;
-}
-
 static gboolean enter_step(Attempt *attempt, const struct step_ops *step, GError **error)
 {
     Wait wait = attempt_wait(attempt, step->name, step->limit(attempt));
     gint64 since = clock_mono_ns();
 
-    if (attempt->on_step != NULL)
-        attempt->on_step(attempt->on_step_data, step->name);
+    if (attempt->on_step != NULL &&
+        !attempt->on_step(attempt->on_step_data, step->name, step->limit(attempt), error))
+        return FALSE;
+    fault_point(step->name, "before");
     if (cancel_is_set(attempt->spec.cancel))
         return wait_fail(&wait, WAIT_CANCELLED, "its turn", error);
     /* Counted as entered before it acts: a step that failed half way is undone too. */
@@ -173,6 +181,7 @@ static gboolean enter_step(Attempt *attempt, const struct step_ops *step, GError
         return FALSE;
     }
     attempt_phase(attempt, step->name, since);
+    fault_point(step->name, "after");
     return TRUE;
 }
 

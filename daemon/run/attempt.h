@@ -57,7 +57,9 @@ struct Attempt {
     GArray *phases; /* AttemptPhase, in order */
     GString *flags; /* comma-separated */
     guint entered;  /* steps entered, for the unwinding */
-    void (*on_step)(void *data, const char *step);
+    /* Told of each step, and how long it may take, before it acts; FALSE with error stops the
+     * attempt there. May be NULL. */
+    gboolean (*on_step)(void *data, const char *step, gint64 limit_ns, GError **error);
     void *on_step_data;
 };
 

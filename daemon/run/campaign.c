@@ -3,348 +3,165 @@
 
 #include "host/cache.h"
 #include "host/probe.h"
-#include "run/attempt.h"
 #include "run/engine.h"
-#include "run/invoke.h"
+#include "run/eta.h"
+#include "run/flight.h"
+#include "run/hook.h"
 #include "run/lock.h"
 #include "run/recover.h"
-#include "util/clock.h"
+#include "run/stopby.h"
+#include "store/steer.h"
 #include "util/error.h"
+#include "util/fault.h"
+#include "util/text.h"
 
-/* One run in flight, and what came of it. */
-typedef struct {
-    Engine *engine;
-    const StoreRun *run;
-    CampaignTotals *totals;
-    gint64 eta_ns;
-    Attempt *attempt;
-    char *name, *owner, *host_key;
-    InvokeTotals invocations;
-    const char *verdict; /* static */
-    char *reason;
-    GBytes *console;
-} Flight;
-
-static void flight_clear(Flight *flight)
-{
-    g_clear_pointer(&flight->attempt, attempt_free);
-    g_clear_pointer(&flight->name, g_free);
-    g_clear_pointer(&flight->owner, g_free);
-    g_clear_pointer(&flight->host_key, g_free);
-    g_clear_pointer(&flight->reason, g_free);
-    g_clear_pointer(&flight->console, g_bytes_unref);
-    invoke_totals_clear(&flight->invocations);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Flight, flight_clear)
-
-static void show_step(void *data, const char *step)
-{
-    const Flight *flight = data;
-    const CampaignWatch *watch = flight->engine->options->watch;
-
-    if (watch != NULL && watch->step != NULL)
-        watch->step(watch->data, flight->run, step, flight->totals, flight->eta_ns);
-}
-
-/* ---- what to boot ---- */
-
-/* The edits of all axes' levels of this cell, in the order of the axes; transfer container. */
-static GPtrArray *cell_edits(const Matrix *matrix, guint cell)
-{
-    GPtrArray *edits = g_ptr_array_new();
-
-    for (guint axis = 0; axis < matrix->n_axes; axis++) {
-        const PlanLevel *level = matrix_level(matrix, cell, axis);
-
-        for (guint i = 0; level->edits != NULL && i < level->edits->len; i++)
-            g_ptr_array_add(edits, g_ptr_array_index(level->edits, i));
-    }
-    return edits;
-}
-
-/* What all axes add to the kernel command line; transfer full, NULL for nothing. */
-static char *cell_cmdline(const Matrix *matrix, guint cell)
-{
-    g_autoptr(GString) line = g_string_new(NULL);
-
-    for (guint axis = 0; axis < matrix->n_axes; axis++) {
-        const PlanLevel *level = matrix_level(matrix, cell, axis);
-
-        if (level->cmdline != NULL && *level->cmdline != '\0')
-            g_string_append_printf(line, "%s%s", line->len > 0 ? " " : "", level->cmdline);
-    }
-    return line->len > 0 ? g_strdup(line->str) : NULL;
-}
-
-/* The key to pin, by the guest's policy. FALSE: enrolled is asked for and there is none. */
-static gboolean pinned_key(Store *store, const InventoryGuest *guest, char **ret_key,
-                           GError **error)
-{
-    switch (guest->host_key) {
-    case HOST_KEY_PER_BOOT:
-        *ret_key = NULL;
-        return TRUE;
-    case HOST_KEY_LITERAL:
-        *ret_key = g_strdup(guest->host_key_literal);
-        return TRUE;
-    case HOST_KEY_ENROLLED:
-        break;
-    }
-    if (!store_host_key_get(store, guest->name, ret_key, error))
-        return FALSE;
-    if (*ret_key != NULL)
-        return TRUE;
-    g_set_error(error, VM_ERROR, VM_ERROR_HOST_KEY,
-                "guest %s: no host key is known; run \"vmatrix guest enroll %s\" once, or write "
-                "host-key: in the inventory",
-                guest->name, guest->name);
-    return FALSE;
-}
-
-static gboolean flight_prepare(Flight *flight, const GPtrArray *edits, const char *cmdline,
-                               GError **error)
-{
-    Engine *engine = flight->engine;
-    const Matrix *matrix = engine->matrix;
-    guint cell = flight->run->cell;
-    const PlanLevel *hypervisor = matrix_level_named(matrix, cell, "hypervisor");
-    const PlanLevel *guest = matrix_level_named(matrix, cell, "guest");
-    AttemptSpec spec = {.plan = engine->plan,
-                        .edits = edits,
-                        .cmdline = cmdline,
-                        .vcpus = matrix_vcpus(matrix, cell),
-                        .memory = matrix_memory(matrix, cell),
-                        .name = flight->name,
-                        .owner = flight->owner,
-                        .work = engine->work,
-                        .agent_path = engine->agent_path,
-                        .cancel = engine->options->cancel};
-
-    spec.hypervisor =
-        inventory_hypervisor(engine->inventory, hypervisor != NULL ? hypervisor->name : "bare");
-    if (hypervisor_driver(spec.hypervisor->driver)->has_domain)
-        spec.guest = inventory_guest(engine->inventory, guest->name);
-    if (spec.guest != NULL && !pinned_key(engine->store, spec.guest, &flight->host_key, error))
-        return FALSE;
-    spec.host_key = flight->host_key;
-    spec.agent = engine_agent(engine, spec.guest, error);
-    if (spec.agent == NULL)
-        return FALSE;
-    flight->attempt = attempt_new(&spec);
-    flight->attempt->on_step = show_step;
-    flight->attempt->on_step_data = flight;
-    return TRUE;
-}
-
-/* ---- the work of one run ---- */
-
-/* Which workloads of the campaign this run does, in which order; transfer full. */
-static GArray *run_order(const Engine *engine, const StoreRun *run)
-{
-    const GPtrArray *workloads = engine->campaign.workloads;
-    GArray *order = g_array_new(FALSE, FALSE, sizeof(guint));
-
-    if (run->workload == NULL) {
-        g_array_set_size(order, workloads->len);
-        matrix_workload_order(engine->matrix, run->block, run->cell, workloads->len,
-                              (guint *)(void *)order->data);
-        return order;
-    }
-    for (guint i = 0; i < workloads->len; i++)
-        if (g_strcmp0(g_ptr_array_index(workloads, i), run->workload) == 0)
-            g_array_append_val(order, i);
-    return order;
-}
-
-static gboolean store_facts_of(Flight *flight, GError **error)
-{
-    Attempt *attempt = flight->attempt;
-    Engine *engine = flight->engine;
-    gint64 run = flight->run->id;
-
-    if (attempt->spec.guest != NULL &&
-        !engine_image_facts(engine, attempt->spec.guest, attempt->hypervisor_facts, error))
-        return FALSE;
-    g_hash_table_replace(attempt->hypervisor_facts, g_strdup("subject.cpus"),
-                         g_strdup(attempt->cpus != NULL ? attempt->cpus : "not pinned"));
-    return store_facts_add(engine->store, run, "host", engine->host_facts, error) &&
-           store_facts_add(engine->store, run, "hypervisor", attempt->hypervisor_facts, error) &&
-           (attempt->guest_facts == NULL ||
-            store_facts_add(engine->store, run, "guest", attempt->guest_facts, error));
-}
-
-static gboolean flight_work(Flight *flight, GError **error)
-{
-    Engine *engine = flight->engine;
-    g_autoptr(GArray) order = run_order(engine, flight->run);
-
-    if (!attempt_start(flight->attempt, ATTEMPT_AT_AGENT, error) || !store_facts_of(flight, error))
-        return FALSE;
-    show_step(flight, "measure");
-    if (!invoke_all(flight->attempt, engine->store, flight->run->id, engine->campaign.workloads,
-                    (const guint *)(const void *)order->data, order->len, &flight->invocations,
-                    error))
-        return FALSE;
-    show_step(flight, "shutdown");
-    return attempt_end(flight->attempt, &flight->console, error);
-}
-
-/* The verdict, from what happened outside: never from a value. */
-static void flight_judge(Flight *flight, const GError *error)
-{
-    const InvokeTotals *invocations = &flight->invocations;
-
-    if (vm_error_is(error, VM_ERROR_CANCELLED)) {
-        flight->verdict = "interrupted";
-        flight->reason = g_strdup(error->message);
-    } else if (error != NULL) {
-        flight->verdict = "failed";
-        flight->reason = g_strdup(error->message);
-    } else if (invocations->failed > 0 && invocations->done == 0) {
-        flight->verdict = "failed";
-        flight->reason = g_strdup_printf("every invocation failed; %s", invocations->reason);
-    } else {
-        flight->verdict = "clean";
-        if (invocations->failed > 0) {
-            attempt_flag(flight->attempt, "partial");
-            flight->reason =
-                g_strdup_printf("%u of %u invocations failed; %s", invocations->failed,
-                                invocations->failed + invocations->done, invocations->reason);
-        }
-    }
-}
-
-/* ---- storing what came of it ---- */
-
-static gboolean flight_store(Flight *flight, GError **error)
-{
-    Store *store = flight->engine->store;
-    const Attempt *attempt = flight->attempt;
-    gint64 run = flight->run->id;
-    const GArray *phases = attempt != NULL ? attempt->phases : NULL;
-    const char *flags = attempt != NULL && attempt->flags->len > 0 ? attempt->flags->str : NULL;
-
-    for (guint i = 0; phases != NULL && i < phases->len; i++) {
-        const AttemptPhase *phase = &g_array_index(phases, AttemptPhase, i);
-
-        if (!store_phase_add(store, run, i, phase->name, phase->start_wall_ns, phase->duration_ns,
-                             error))
-            return FALSE;
-    }
-    if (flight->console != NULL && !store_raw_add(store, run, 0, "console", flight->console, error))
-        return FALSE;
-    if (flight->reason != NULL &&
-        !store_event_add(store, flight->engine->campaign.id, run,
-                         g_str_equal(flight->verdict, "failed") ? "error" : "warning", "verdict",
-                         flight->reason, error))
-        return FALSE;
-    return store_run_finish(store, run, flight->verdict, flight->reason, flags, error);
-}
-
-static void count_flight(const Flight *flight)
-{
-    CampaignTotals *totals = flight->totals;
-
-    totals->done++;
-    totals->failed += g_str_equal(flight->verdict, "failed");
-    totals->interrupted += g_str_equal(flight->verdict, "interrupted");
-    totals->partial += g_str_equal(flight->verdict, "clean") && flight->invocations.failed > 0;
-}
-
-/* One claimed run from the gate to its row. FALSE only when the store fails. */
-static gboolean fly(Engine *engine, const StoreRun *run, CampaignTotals *totals, gint64 eta_ns,
-                    gint64 *ret_duration_ns, GError **error)
-{
-    g_auto(Flight) flight = {.engine = engine, .run = run, .totals = totals, .eta_ns = eta_ns};
-    const CampaignWatch *watch = engine->options->watch;
-    g_autoptr(GPtrArray) edits = cell_edits(engine->matrix, run->cell);
-    g_autofree char *cmdline = cell_cmdline(engine->matrix, run->cell);
-    g_autoptr(GError) local = NULL;
-    gint64 since = clock_mono_ns();
-
-    /* Run ids are unique in one database only; the hypervisor may serve several. */
-    flight.name = g_strdup_printf("vmatrix-%.8s-%" G_GINT64_FORMAT, engine->campaign.uuid, run->id);
-    flight.owner = recover_owner(engine->campaign.uuid, run->id);
-    if (!flight_prepare(&flight, edits, cmdline, &local) || !flight_work(&flight, &local)) {
-        /* Whatever is still up comes down before the verdict is written. */
-        if (flight.attempt != NULL)
-            attempt_end_broken(flight.attempt, &flight.console);
-    }
-    flight_judge(&flight, local);
-    if (!flight_store(&flight, error))
-        return FALSE;
-    if (g_str_equal(flight.verdict, "interrupted") &&
-        !store_run_requeue(engine->store, run->id, error))
-        return FALSE;
-    count_flight(&flight);
-    *ret_duration_ns = clock_mono_ns() - since;
-    if (watch != NULL && watch->finished != NULL)
-        watch->finished(watch->data, run, flight.verdict, flight.reason, *ret_duration_ns, totals);
-    return TRUE;
-}
-
-/* ---- the campaign ---- */
+enum { SPACE_MIN_MIB = 64 };
 
 /* The base of each guest is read once before the first block: the first run must not be the one
  * that finds the host's page cache cold. Reading for the digest does that, but a known digest is
  * not read. */
-static gboolean warm_bases(Engine *engine, GError **error)
+static void warm_bases(Engine *engine)
 {
     int axis = plan_axis_index(engine->plan, "guest");
     const PlanAxis *guests = axis >= 0 ? g_ptr_array_index(engine->plan->axes, axis) : NULL;
 
     if (engine->plan->cache.host == CACHE_COLD)
-        return TRUE;
+        return;
     for (guint i = 0; guests != NULL && i < guests->levels->len; i++) {
         const PlanLevel *level = g_ptr_array_index(guests->levels, i);
         const InventoryGuest *guest = inventory_guest(engine->inventory, level->name);
         const char *const paths[] = {guest->disk, guest->kernel, guest->initrd};
 
+        /* One that cannot be read is for the cells that boot it to report. */
         for (guint j = 0; j < G_N_ELEMENTS(paths); j++)
-            if (paths[j] != NULL && !host_cache_warm(paths[j], error))
-                return FALSE;
+            if (paths[j] != NULL)
+                host_cache_warm(paths[j], NULL);
+    }
+}
+
+/* What is queued, a cell; and what was skipped before the start. */
+static gboolean count_runs(Engine *engine, Eta *eta, CampaignTotals *totals, GError **error)
+{
+    g_autoptr(StoreQuery) query = store_query_new(
+        engine->store,
+        "SELECT cell.number, sum(run.state = 'queued'), sum(run.state = 'skipped') FROM run "
+        "JOIN cell ON cell.id = run.cell_id WHERE run.campaign_id = :c GROUP BY cell.number",
+        error);
+    StoreStep step = STORE_ROW;
+
+    if (query == NULL || !store_query_bind_int(query, ":c", engine->campaign.id))
+        return FALSE;
+    while (store_query_step(query, &step, error) && step == STORE_ROW) {
+        gint64 queued = store_query_int(query, 1);
+
+        eta_expect(eta, (guint)store_query_int(query, 0), (guint)queued);
+        totals->total += queued;
+        totals->skipped += store_query_int(query, 2);
+    }
+    return step == STORE_END;
+}
+
+/* A night that fills the disk loses what it measured last: stop before that. */
+static gboolean enough_space(Engine *engine, GError **error)
+{
+    const char *const paths[] = {store_path(engine->store), engine->work};
+
+    for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
+        g_autofree char *size = NULL;
+        guint64 bytes;
+
+        if (!host_free_space(paths[i], &bytes, error))
+            return FALSE;
+        if (bytes >= (guint64)SPACE_MIN_MIB << 20)
+            continue;
+        size = text_format_size(bytes);
+        g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
+                    "%s: only %s free on that file system, %d MiB are needed to start a run; make "
+                    "room, then start again: nothing is lost",
+                    paths[i], size, SPACE_MIN_MIB);
+        return FALSE;
     }
     return TRUE;
 }
 
-static gboolean count_runs(Engine *engine, CampaignTotals *totals, GError **error)
+/* What ends the loop before the next claim, if anything; outside a run, so every end is clean. */
+static gboolean judge_queue(Engine *engine, StopBy *stopby, CampaignTotals *totals,
+                            gboolean *ret_go, GError **error)
 {
-    g_autoptr(StoreQuery) query =
-        store_query_new(engine->store,
-                        "SELECT coalesce(sum(state = 'queued'), 0), "
-                        "coalesce(sum(state = 'skipped'), 0) FROM run WHERE campaign_id = :c",
-                        error);
-    StoreStep step;
+    StoreSteer steer = STORE_STEER_GO;
+    StopByResult result = STOPBY_GO;
+    guint dropped = 0;
 
-    if (query == NULL || !store_query_bind_int(query, ":c", engine->campaign.id) ||
-        !store_query_step(query, &step, error))
+    *ret_go = FALSE;
+    if (!store_campaign_steer(engine->store, engine->campaign.id, &steer, error))
         return FALSE;
-    totals->total = store_query_int(query, 0);
-    totals->skipped = store_query_int(query, 1);
+    if (steer == STORE_STEER_CANCEL)
+        totals->outcome = CAMPAIGN_CANCELLED;
+    else if (cancel_is_set(engine->options->cancel))
+        totals->outcome = CAMPAIGN_STOPPED;
+    else if (steer == STORE_STEER_PAUSE)
+        totals->outcome = CAMPAIGN_PAUSED;
+    else if (!stopby_judge(stopby, engine, &result, &dropped, error) ||
+             !enough_space(engine, error))
+        return FALSE;
+    else
+        *ret_go = TRUE;
+    totals->dropped += dropped;
     return TRUE;
 }
 
-static gboolean run_queue(Engine *engine, CampaignTotals *totals, GError **error)
+static gboolean run_queue(Engine *engine, StopBy *stopby, Eta *eta, CampaignTotals *totals,
+                          GError **error)
 {
     const char *boot_id = g_hash_table_lookup(engine->host_facts, "host.boot-id");
-    gint64 spent_ns = 0;
+    gboolean go;
 
-    while (!cancel_is_set(engine->options->cancel)) {
+    while (judge_queue(engine, stopby, totals, &go, error)) {
         g_auto(StoreRun) run = {0};
         StoreClaim claim;
         gint64 duration = 0;
-        gint64 eta =
-            totals->done > 0 ? spent_ns / totals->done * (totals->total - totals->done) : -1;
 
+        if (!go)
+            return TRUE;
+        fault_point("claim", "before");
         if (!store_run_claim(engine->store, engine->campaign.id, boot_id, &run, &claim, error))
             return FALSE;
         if (claim == STORE_EMPTY)
             return TRUE;
-        if (!fly(engine, &run, totals, eta, &duration, error))
+        fault_point("claim", "after");
+        if (!flight_run(engine, &run, totals, eta_left_ns(eta), &duration, error))
             return FALSE;
-        spent_ns += duration;
+        eta_note(eta, run.cell, duration);
     }
-    return TRUE;
+    return FALSE;
+}
+
+static const char *state_after(const CampaignOptions *options, CampaignOutcome outcome)
+{
+    switch (outcome) {
+    case CAMPAIGN_DONE:
+        return "done";
+    case CAMPAIGN_CANCELLED:
+        return "cancelled";
+    case CAMPAIGN_STOPPED:
+        return options->resumable ? "queued" : "cancelled";
+    case CAMPAIGN_PAUSED:
+        break;
+    }
+    return "queued";
+}
+
+static void tell_hooks(const Engine *engine, const CampaignTotals *totals)
+{
+    HookFacts facts = {.campaign = &engine->campaign,
+                       .done = totals->done,
+                       .failed = totals->failed,
+                       .total = totals->total};
+
+    if (totals->outcome == CAMPAIGN_STOPPED)
+        return;
+    facts.event = totals->outcome == CAMPAIGN_PAUSED ? HOOK_PAUSED : HOOK_CAMPAIGN_FINISHED;
+    hook_run_all(engine->options->hooks, &facts, engine->options->cancel);
 }
 
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
@@ -353,26 +170,34 @@ gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *opti
     g_auto(Engine) engine = {0};
     g_autoptr(HostLock) lock = host_lock_new(error);
     CampaignTotals totals = {0};
-    gboolean cancelled;
+    g_auto(Eta) eta = {0};
+    StopBy stopby;
 
     if (lock == NULL || !engine_init(&engine, store, campaign, options, error) ||
-        !recover_all(&engine, error) || !warm_bases(&engine, error) ||
-        !count_runs(&engine, &totals, error) ||
+        !recover_all(&engine, error))
+        return FALSE;
+    warm_bases(&engine);
+    eta_init(&eta, engine.matrix->n_cells);
+    if (!count_runs(&engine, &eta, &totals, error) || !stopby_init(&stopby, &engine, error) ||
         !store_campaign_set_state(store, campaign, "running", error) ||
-        !run_queue(&engine, &totals, error))
+        !run_queue(&engine, &stopby, &eta, &totals, error))
         return FALSE;
-    cancelled = cancel_is_set(options->cancel);
-    if (!store_campaign_set_state(store, campaign, cancelled ? "cancelled" : "done", error))
+    fault_point("campaign-end", "before");
+    if (!store_campaign_set_state(store, campaign, state_after(options, totals.outcome), error))
         return FALSE;
+    fault_point("campaign-end", "after");
+    tell_hooks(&engine, &totals);
     *ret_totals = totals;
     return TRUE;
 }
 
 int campaign_exit_code(const CampaignTotals *totals)
 {
-    if (totals->interrupted > 0)
+    if (totals->outcome == CAMPAIGN_STOPPED || totals->interrupted > 0)
         return VM_EXIT_INTERRUPTED;
     if (totals->failed > 0 || totals->skipped > 0 || totals->partial > 0)
         return VM_EXIT_CELL_FAILED;
-    return totals->contaminated > 0 ? VM_EXIT_PARTIAL : VM_EXIT_DONE;
+    if (totals->contaminated > 0 || totals->dropped > 0 || totals->outcome != CAMPAIGN_DONE)
+        return VM_EXIT_PARTIAL;
+    return VM_EXIT_DONE;
 }

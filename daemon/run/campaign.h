@@ -6,10 +6,19 @@
 #include "store/store.h"
 #include "util/wait.h"
 
+typedef enum {
+    CAMPAIGN_DONE,      /* nothing is queued any more */
+    CAMPAIGN_PAUSED,    /* somebody asked for a pause; the rest is queued */
+    CAMPAIGN_CANCELLED, /* somebody asked for a cancel */
+    CAMPAIGN_STOPPED,   /* the cancel token was set: this process is to end */
+} CampaignOutcome;
+
 typedef struct {
     gint64 done, total; /* runs, reruns included; done counts those below too */
     gint64 failed, contaminated, interrupted, skipped;
     gint64 partial; /* clean runs in which some invocation failed */
+    gint64 dropped; /* runs that stop-by took away */
+    CampaignOutcome outcome;
 } CampaignTotals;
 
 /* What the caller shows while it runs. Called between steps, never while an invocation runs. */
@@ -27,11 +36,16 @@ typedef struct {
     const char *work;  /* folder for runs; NULL: "runs" beside the database */
     Cancel *cancel;
     const CampaignWatch *watch; /* or NULL */
+    const char *hooks;          /* folder of hooks, or NULL */
+    /* A sign of life: the next one comes within this time. For a watchdog; may be NULL. */
+    void (*alive)(void *data, gint64 within_ns);
+    void *alive_data;
+    gboolean resumable; /* when stopped, stay in the queue (daemon) instead of being cancelled */
 } CampaignOptions;
 
-/* Run until the queue is empty or cancel is set (then the run in flight is interrupted and queued
- * again, and the campaign is cancelled). FALSE only for failures of the whole (environment, store,
- * another measurement holds the host); failed runs are counted. */
+/* Run until nothing of it is queued, somebody pauses or cancels it, or cancel is set (then the run
+ * in flight is interrupted and queued again). FALSE only for failures of the whole (environment,
+ * store, another measurement holds the host); failed runs are counted. */
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
                       CampaignTotals *ret_totals, GError **error);
 

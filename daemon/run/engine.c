@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "host/probe.h"
+#include "store/steer.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/io.h"
@@ -71,13 +72,39 @@ static gboolean engine_parse(Engine *engine, GError **error)
     return engine->matrix != NULL;
 }
 
+/* Somebody wrote into the database: is it a cancel of this campaign? */
+static void engine_heard(void *data)
+{
+    Engine *engine = data;
+    g_autoptr(GError) error = NULL;
+    StoreSteer steer;
+
+    if (!store_watch_drain(engine->watch))
+        return;
+    if (!store_campaign_steer(engine->store, engine->campaign.id, &steer, &error))
+        g_warning("campaign %" G_GINT64_FORMAT ": %s", engine->campaign.id, error->message);
+    else if (steer == STORE_STEER_CANCEL)
+        cancel_set(engine->stop);
+}
+
+static gboolean engine_listen(Engine *engine, GError **error)
+{
+    engine->watch = store_watch_new(store_path(engine->store), error);
+    if (engine->watch == NULL)
+        return FALSE;
+    cancel_watch(engine->stop, store_watch_fd(engine->watch), engine_heard, engine);
+    return TRUE;
+}
+
 gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const CampaignOptions *options,
                      GError **error)
 {
     g_autofree char *which = g_strdup_printf("%" G_GINT64_FORMAT, campaign);
 
     *engine = (Engine){.store = store, .options = options};
-    if (!store_campaign_get(store, which, &engine->campaign, error) || !engine_parse(engine, error))
+    engine->stop = cancel_new_child(options->cancel);
+    if (!engine_listen(engine, error) ||
+        !store_campaign_get(store, which, &engine->campaign, error) || !engine_parse(engine, error))
         return FALSE;
     engine->host_facts = host_facts("");
     engine->agents = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_bytes);
@@ -99,6 +126,8 @@ void engine_finish(Engine *engine)
     g_clear_pointer(&engine->images, g_hash_table_unref);
     g_clear_pointer(&engine->agent_path, g_free);
     g_clear_pointer(&engine->work, g_free);
+    g_clear_pointer(&engine->stop, cancel_free);
+    g_clear_pointer(&engine->watch, store_watch_free);
 }
 
 GBytes *engine_agent(Engine *engine, const InventoryGuest *guest, GError **error)

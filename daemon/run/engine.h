@@ -6,6 +6,7 @@
 #include "run/attempt.h"
 #include "run/campaign.h"
 #include "store/store.h"
+#include "store/watch.h"
 
 typedef struct {
     Store *store;                   /* borrowed */
@@ -19,6 +20,8 @@ typedef struct {
     GHashTable *images; /* path -> digest */
     char *agent_path;
     char *work;
+    Cancel *stop;      /* set with options->cancel, or when a cancel of this campaign is heard */
+    StoreWatch *watch; /* hears what other programs write into the database */
 } Engine;
 
 gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const CampaignOptions *options,

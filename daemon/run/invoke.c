@@ -5,6 +5,7 @@
 #include "host/idle.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fault.h"
 #include "util/log.h"
 
 enum { PINGS = 5 };
@@ -117,12 +118,14 @@ static gboolean measure(Invocation *invocation, const Wait *wait, AgentPrepare *
 
     if (!agent_link_ping(link, wait, PINGS, invocation->before, error))
         return FALSE;
+    fault_point("measure", "before");
     log_hold();
     observer_cost(&from);
     ok = agent_link_measure(link, wait, invocation->request.number, &invocation->marks, ret_outcome,
                             ret_reason, error);
     observer_cost(&to);
     log_release();
+    fault_point("measure", "after");
     invocation->record.observer_cpu_ns = to.cpu_ns - from.cpu_ns;
     invocation->record.observer_switches = to.switches - from.switches;
     if (!ok || *ret_outcome != AGENT_PREPARED)
@@ -197,11 +200,16 @@ static gboolean store_measured(Invocation *invocation, const Wait *wait, GError 
 
     if (!store_invocation_begin(invocation->store, &invocation->record, &id, error))
         return FALSE;
+    fault_point("collect", "before");
     if (!collect_into(invocation, wait, id, error)) {
         store_invocation_abort(invocation->store);
         return FALSE;
     }
-    return store_invocation_commit(invocation->store, error);
+    fault_point("collect", "after");
+    if (!store_invocation_commit(invocation->store, error))
+        return FALSE;
+    fault_point("commit", "after");
+    return TRUE;
 }
 
 /* Prepare, measure, collect; *ret_outcome other than AGENT_PREPARED: the agent said no, and why. */
@@ -211,8 +219,10 @@ static gboolean invocation_work(Invocation *invocation, AgentPrepare *ret_outcom
     Wait wait = attempt_wait(invocation->attempt, invocation->record.workload,
                              invocation->request.limit_ns);
 
+    fault_point("prepare", "before");
     if (!prepare(invocation, &wait, ret_outcome, ret_reason, error))
         return FALSE;
+    fault_point("prepare", "after");
     if (*ret_outcome != AGENT_PREPARED)
         return TRUE;
     if (!measure(invocation, &wait, ret_outcome, ret_reason, error))

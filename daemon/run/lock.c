@@ -85,3 +85,17 @@ void host_lock_free(HostLock *lock)
     io_clear_fd(&lock->fd);
     g_free(lock);
 }
+
+gboolean host_lock_wait(const Wait *wait, GError **error)
+{
+    struct sockaddr_un address;
+    socklen_t length = lock_address(&address);
+    autofd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    WaitResult result;
+
+    /* Never accepted: the connection ends when the listening socket does. */
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, length) != 0)
+        return TRUE;
+    result = wait_fd(wait, fd, POLLIN | POLLRDHUP);
+    return result == WAIT_READY || wait_fail(wait, result, "the host's lock", error);
+}

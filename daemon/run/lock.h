@@ -4,6 +4,8 @@
 #pragma once
 #include <glib.h>
 
+#include "util/wait.h"
+
 typedef struct HostLock HostLock;
 
 /* Take the lock. VM_ERROR_BUSY names the program and pid that hold it. The name is "vmatrix-host",
@@ -11,6 +13,11 @@ typedef struct HostLock HostLock;
 HostLock *host_lock_new(GError **error);
 void host_lock_free(HostLock *lock); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HostLock, host_lock_free)
+
+/* Wait until nobody holds the lock (the next host_lock_new() may still find that somebody was
+ * quicker). No polling: the kernel tells when the holder's socket closes. Cancelled or timed out:
+ * FALSE. */
+gboolean host_lock_wait(const Wait *wait, GError **error);
 
 /* The lock's name: marks what belongs to its holder (domains). Owned by the library. */
 const char *host_lock_name(void);

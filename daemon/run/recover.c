@@ -45,7 +45,7 @@ static gboolean destroy_orphans(Hypervisor *hv, const Wait *wait, GError **error
 static void recover_hypervisor(const Engine *engine, const InventoryHypervisor *config)
 {
     Wait wait = {.deadline_ns = clock_mono_ns() + recover_limit_ns,
-                 .cancel = engine->options->cancel,
+                 .cancel = engine->stop,
                  .guard_fd = -1,
                  .step = "recover"};
     const struct hypervisor_ops *ops = hypervisor_driver(config->driver);

@@ -9,6 +9,7 @@
 #include "host/idle.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/fault.h"
 #include "util/io.h"
 
 enum { PORT_TRIES = 5 };
@@ -400,9 +401,15 @@ static gboolean shut_down(Attempt *attempt, GError **error)
 
 gboolean step_take_down(Attempt *attempt, GError **error)
 {
+    fault_point("bye", "before");
     if (!say_bye(attempt, error))
         return FALSE;
+    fault_point("bye", "after");
     agent_undo(attempt);
     ssh_undo(attempt);
-    return shut_down(attempt, error);
+    fault_point("shutdown", "before");
+    if (!shut_down(attempt, error))
+        return FALSE;
+    fault_point("shutdown", "after");
+    return TRUE;
 }
