@@ -138,7 +138,7 @@ SELECT r.campaign_id    AS campaign,
            || printf('.%03dZ', r.started_ns % 1000000000 / 1000000) AS started_utc,
        strftime('%Y-%m-%dT%H:%M:%S', r.ended_ns / 1000000000, 'unixepoch')
            || printf('.%03dZ', r.ended_ns % 1000000000 / 1000000) AS ended_utc,
-       (r.ended_ns - r.started_ns) / 1e9 AS duration_s
+       r.duration_ns / 1e9 AS duration_s
   FROM run r
   JOIN cell ON cell.id = r.cell_id;
 
@@ -276,3 +276,64 @@ SELECT r.campaign_id AS campaign,
   JOIN run r        ON r.id = f.run_id
   JOIN fact_name n  ON n.id = f.name_id
   JOIN fact_value v ON v.id = f.value_id;
+
+-- The queue and what came of it: a row a campaign. done counts what was decided: clean,
+-- contaminated and failed; left is what is queued or in flight. The last columns are of the run in
+-- flight, where there is one.
+CREATE VIEW campaign_status AS
+SELECT c.id             AS campaign,
+       c.uuid           AS uuid,
+       c.name           AS name,
+       c.state          AS state,
+       c.paused         AS paused,
+       c.cancel         AS cancel,
+       c.priority       AS priority,
+       c.created_utc    AS created_utc,
+       c.not_before_utc AS not_before_utc,
+       c.started_utc    AS started_utc,
+       c.ended_utc      AS ended_utc,
+       c.stop_at_utc    AS stop_at_utc,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict <> 'interrupted')                       AS done,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id
+           AND r.state IN ('queued', 'running'))                 AS "left",
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict = 'clean')                              AS clean,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict = 'contaminated')                       AS contaminated,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict = 'failed')                             AS failed,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict = 'interrupted')                        AS interrupted,
+       (SELECT count(*) FROM run r WHERE r.campaign_id = c.id
+           AND r.state = 'skipped')                              AS skipped,
+       (SELECT avg(r.duration_ns) / 1e9 FROM run r WHERE r.campaign_id = c.id AND r.state = 'done'
+           AND r.verdict IN ('clean', 'contaminated'))           AS mean_run_s,
+       f.id             AS run,
+       cell.key         AS cell_key,
+       f.block          AS block,
+       f.attempt        AS attempt,
+       f.workload       AS workload,
+       step.name        AS step,
+       step.entered_utc AS step_entered_utc
+  FROM campaign c
+  LEFT JOIN run f ON f.campaign_id = c.id AND f.state = 'running'
+  LEFT JOIN cell  ON cell.id = f.cell_id
+  LEFT JOIN step  ON step.run_id = f.id;
+
+-- What happened, in order, with names instead of row ids.
+CREATE VIEW event_list AS
+SELECT e.id          AS event,
+       e.campaign_id AS campaign,
+       e.at_utc      AS at_utc,
+       e.at_ns       AS at_ns,
+       e.level       AS level,
+       e.run_id      AS run,
+       r.block       AS block,
+       r.attempt     AS attempt,
+       cell.key      AS cell_key,
+       e.step        AS step,
+       e.message     AS message
+  FROM event e
+  LEFT JOIN run r ON r.id = e.run_id
+  LEFT JOIN cell  ON cell.id = r.cell_id;

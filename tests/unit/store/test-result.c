@@ -363,8 +363,8 @@ static void test_cell_summary_even(void)
 static void test_views_use_indices(void)
 {
     static const char *const views[] = {
-        "result",        "run_list",   "run_summary", "cell_summary",
-        "contamination", "phase_time", "campaign_1",  NULL};
+        "result",     "run_list",        "run_summary", "cell_summary", "contamination",
+        "phase_time", "campaign_status", "event_list",  "campaign_1",   NULL};
     Fixture f;
 
     fixture_init(&f, "cell");
