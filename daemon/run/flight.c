@@ -142,7 +142,11 @@ static gboolean flight_prepare(Flight *flight, const GPtrArray *edits, const cha
     flight->attempt = attempt_new(&spec);
     flight->attempt->on_step = enter_step;
     flight->attempt->on_step_data = flight;
-    return TRUE;
+    g_hash_table_replace(
+        flight->attempt->hypervisor_facts, g_strdup("subject.cpus"),
+        g_strdup(flight->attempt->cpus != NULL ? flight->attempt->cpus : "not pinned"));
+    return spec.guest == NULL ||
+           engine_image_facts(engine, spec.guest, flight->attempt->hypervisor_facts, error);
 }
 
 /* ---- the work of one run ---- */
@@ -165,23 +169,6 @@ static GArray *run_order(const Engine *engine, const StoreRun *run)
     return order;
 }
 
-static gboolean store_facts_of(Flight *flight, GError **error)
-{
-    Attempt *attempt = flight->attempt;
-    Engine *engine = flight->engine;
-    gint64 run = flight->run->id;
-
-    if (attempt->spec.guest != NULL &&
-        !engine_image_facts(engine, attempt->spec.guest, attempt->hypervisor_facts, error))
-        return FALSE;
-    g_hash_table_replace(attempt->hypervisor_facts, g_strdup("subject.cpus"),
-                         g_strdup(attempt->cpus != NULL ? attempt->cpus : "not pinned"));
-    return store_facts_add(engine->store, run, "host", engine->host_facts, error) &&
-           store_facts_add(engine->store, run, "hypervisor", attempt->hypervisor_facts, error) &&
-           (attempt->guest_facts == NULL ||
-            store_facts_add(engine->store, run, "guest", attempt->guest_facts, error));
-}
-
 /* All invocations of a run together, each at its limit. */
 static gint64 measure_limit_ns(const Engine *engine, guint workloads)
 {
@@ -193,7 +180,7 @@ static gboolean flight_work(Flight *flight, GError **error)
     Engine *engine = flight->engine;
     g_autoptr(GArray) order = run_order(engine, flight->run);
 
-    if (!attempt_start(flight->attempt, ATTEMPT_AT_AGENT, error) || !store_facts_of(flight, error))
+    if (!attempt_start(flight->attempt, ATTEMPT_AT_AGENT, error))
         return FALSE;
     if (!enter_step(flight, "measure", measure_limit_ns(engine, order->len), error) ||
         !invoke_all(flight->attempt, engine->store, flight->run->id, engine->campaign.workloads,
@@ -231,21 +218,41 @@ static void flight_judge(Flight *flight, const GError *error)
 
 /* ---- storing what came of it ---- */
 
-static gboolean flight_store(Flight *flight, GError **error)
+static gboolean store_facts_of(Flight *flight, GError **error)
+{
+    const Attempt *attempt = flight->attempt;
+    const Engine *engine = flight->engine;
+    gint64 run = flight->run->id;
+
+    return store_facts_add(engine->store, run, "host", engine->host_facts, error) &&
+           store_facts_add(engine->store, run, "hypervisor", attempt->hypervisor_facts, error) &&
+           (attempt->guest_facts == NULL ||
+            store_facts_add(engine->store, run, "guest", attempt->guest_facts, error));
+}
+
+static gboolean store_phases(const Flight *flight, GError **error)
+{
+    const Attempt *attempt = flight->attempt;
+
+    for (guint i = 0; attempt != NULL && i < attempt->phases->len; i++) {
+        const AttemptPhase *phase = &g_array_index(attempt->phases, AttemptPhase, i);
+
+        if (!store_phase_add(flight->engine->store, flight->run->id, i, phase->name,
+                             phase->start_wall_ns, phase->duration_ns, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean store_all(Flight *flight, GError **error)
 {
     Store *store = flight->engine->store;
     const Attempt *attempt = flight->attempt;
     gint64 run = flight->run->id;
-    const GArray *phases = attempt != NULL ? attempt->phases : NULL;
     const char *flags = attempt != NULL && attempt->flags->len > 0 ? attempt->flags->str : NULL;
 
-    for (guint i = 0; phases != NULL && i < phases->len; i++) {
-        const AttemptPhase *phase = &g_array_index(phases, AttemptPhase, i);
-
-        if (!store_phase_add(store, run, i, phase->name, phase->start_wall_ns, phase->duration_ns,
-                             error))
-            return FALSE;
-    }
+    if (!store_phases(flight, error) || (attempt != NULL && !store_facts_of(flight, error)))
+        return FALSE;
     if (flight->console != NULL && !store_raw_add(store, run, 0, "console", flight->console, error))
         return FALSE;
     if (flight->reason != NULL &&
@@ -253,7 +260,17 @@ static gboolean flight_store(Flight *flight, GError **error)
                          g_str_equal(flight->verdict, "failed") ? "error" : "warning", "verdict",
                          flight->reason, error))
         return FALSE;
-    return store_run_finish(store, run, flight->verdict, flight->reason, flags, error);
+    if (!store_run_finish(store, run, flight->verdict, flight->reason, flags, error))
+        return FALSE;
+    /* In the same transaction: a kill between the two would lose the rerun. */
+    return !g_str_equal(flight->verdict, "interrupted") || store_run_requeue(store, run, error);
+}
+
+static gboolean flight_store(Flight *flight, GError **error)
+{
+    Store *store = flight->engine->store;
+
+    return store_begin(store, error) && store_end(store, store_all(flight, error), error);
 }
 
 static void count_flight(const Flight *flight)
@@ -305,10 +322,6 @@ gboolean flight_run(Engine *engine, const StoreRun *run, CampaignTotals *totals,
     if (!flight_store(&flight, error))
         return FALSE;
     fault_point("finish", "after");
-    if (g_str_equal(flight.verdict, "interrupted") &&
-        !store_run_requeue(engine->store, run->id, error))
-        return FALSE;
-    fault_point("requeue", "after");
     count_flight(&flight);
     *ret_duration_ns = clock_mono_ns() - since;
     if (watch != NULL && watch->finished != NULL)

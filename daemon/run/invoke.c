@@ -32,6 +32,14 @@ void invoke_totals_clear(InvokeTotals *totals)
     *totals = (InvokeTotals){0};
 }
 
+/* A plan that asks for no warm-up gets none. */
+static gint64 warmup_floor_ns(const Plan *plan, gboolean tcg)
+{
+    if (plan->repeat.warmup == 0)
+        return 0;
+    return tcg ? warmup_tcg_ns : warmup_native_ns;
+}
+
 static void invocation_init(Invocation *invocation, Attempt *attempt, Store *store, gint64 run,
                             const char *workload, guint position, guint ordinal, gint64 number)
 {
@@ -53,7 +61,7 @@ static void invocation_init(Invocation *invocation, Attempt *attempt, Store *sto
         .copies = 1,
         .sample_ns = plan->repeat.sample_ns,
         .limit_ns = plan->limits.invocation_ns,
-        .warmup_min_ns = tcg ? warmup_tcg_ns : warmup_native_ns,
+        .warmup_min_ns = warmup_floor_ns(plan, tcg),
         .folder = attempt->guest_folder != NULL ? attempt->guest_folder : attempt->folder};
     invocation->started_mono_ns = clock_mono_ns();
 }

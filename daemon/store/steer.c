@@ -371,6 +371,11 @@ gboolean store_step_enter(Store *store, gint64 run, const char *step, gint64 wal
         "INSERT INTO step (run_id, name, entered_ns) VALUES (?1, ?2, ?3) ON CONFLICT (run_id)"
         " DO UPDATE SET name = excluded.name, entered_ns = excluded.entered_ns";
 
-    return db_write(store, "note a step", sql,
-                    DB_VALUES(db_int(run), db_text(step), db_int(wall_ns)), error);
+    gboolean ok;
+
+    if (!db_exec(store, "note a step", "PRAGMA synchronous = NORMAL", error))
+        return FALSE;
+    ok = db_write(store, "note a step", sql, DB_VALUES(db_int(run), db_text(step), db_int(wall_ns)),
+                  error);
+    return db_exec(store, "note a step", "PRAGMA synchronous = FULL", ok ? error : NULL) && ok;
 }

@@ -65,6 +65,8 @@ gboolean store_block_drop(Store *store, gint64 campaign, guint block, const char
                           guint *ret_count, GError **error);
 
 /* The intent: this run now enters this step. Replaces the run's row of the table "step", so that
- * others can see where it is, and a crash shows where it was. */
+ * others can see where it is, and a killed process shows where it was. Written without a sync of
+ * its own, so that a step costs no wait for the disk: after a power cut the last steps may be
+ * missing. */
 gboolean store_step_enter(Store *store, gint64 run, const char *step, gint64 wall_ns,
                           GError **error);

@@ -225,3 +225,13 @@ Store *store_open(const char *path, StoreMode mode, GError **error)
         return NULL;
     return g_steal_pointer(&store);
 }
+
+gboolean store_begin(Store *store, GError **error)
+{
+    return db_begin(store, error);
+}
+
+gboolean store_end(Store *store, gboolean ok, GError **error)
+{
+    return db_end(store, ok, error);
+}

@@ -26,6 +26,11 @@ const char *store_path(const Store *store);
  * XDG_STATE_HOME/vmatrix/vmatrix.db else. Transfer full. */
 char *store_default_path(void);
 
+/* Several writes as one transaction: begin, write, end. end with ok FALSE undoes all of them; TRUE
+ * only when ok and committed. May be nested. */
+gboolean store_begin(Store *store, GError **error);
+gboolean store_end(Store *store, gboolean ok, GError **error);
+
 /* ---- campaigns and the queue (queue.c) ---- */
 
 /* Insert campaign, axes, cells and queued runs in one transaction. workloads: the expanded names
