@@ -10,6 +10,8 @@
 
 struct SshPeer {
     ssh_session session;
+    int fd;      /* the socket, as libssh has it */
+    int copy;    /* the same socket, ours alone; or -1 */
     char *where; /* "guest debian12 at 127.0.0.1 port 2222" */
 };
 

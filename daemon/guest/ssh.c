@@ -2,11 +2,14 @@
 #include "guest/ssh-internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "util/clock.h"
 #include "util/error.h"
@@ -62,12 +65,24 @@ void ssh_times_clear(SshTimes *times)
     memset(times, 0, sizeof *times);
 }
 
+/* libssh closes a socket that it was given on some errors, and leaves it open else. */
+static void close_socket(SshPeer *peer)
+{
+    struct stat its, ours;
+
+    if (peer->copy >= 0 && fstat(peer->fd, &its) == 0 && fstat(peer->copy, &ours) == 0 &&
+        its.st_dev == ours.st_dev && its.st_ino == ours.st_ino)
+        close(peer->fd);
+    io_clear_fd(&peer->copy);
+}
+
 void ssh_peer_free(SshPeer *peer)
 {
     if (peer == NULL)
         return;
     ssh_disconnect(peer->session);
     ssh_free(peer->session);
+    close_socket(peer);
     g_free(peer->where);
     g_free(peer);
 }
@@ -178,7 +193,7 @@ static const char *host_key_algorithms(const Way *way)
 }
 
 /* Set all that libssh would otherwise take from the user's files. */
-static gboolean set_options(const Way *way, ssh_session session, GError **error)
+static gboolean set_options(const Way *way, ssh_session session, int fd, GError **error)
 {
     const gboolean no = FALSE;
     const int quiet = SSH_LOG_NOLOG;
@@ -186,6 +201,7 @@ static gboolean set_options(const Way *way, ssh_session session, GError **error)
         enum ssh_options_e option;
         const void *value;
     } options[] = {
+        {SSH_OPTIONS_FD, &fd},
         {SSH_OPTIONS_PROCESS_CONFIG, &no},
         {SSH_OPTIONS_LOG_VERBOSITY, &quiet},
         {SSH_OPTIONS_SSH_DIR, "/nonexistent"},
@@ -335,15 +351,14 @@ static Attempt authenticate(Way *way, SshPeer *peer, GError **error)
 static Attempt log_in(Way *way, int fd, SshPeer **ret_peer, GError **error)
 {
     g_autoptr(SshPeer) peer = g_new0(SshPeer, 1);
-    autofd owned = fd;
     Attempt result;
 
     peer->where = g_strdup(way->where);
     peer->session = ssh_new();
-    if (!set_options(way, peer->session, error) ||
-        ssh_options_set(peer->session, SSH_OPTIONS_FD, &owned) < 0)
+    peer->fd = fd;
+    peer->copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (!set_options(way, peer->session, fd, error))
         return ATTEMPT_FAILED;
-    io_steal_fd(&owned);
     result = handshake(way, peer, error);
     if (result == ATTEMPT_DONE)
         result = check_host_key(way, peer, error);
