@@ -22,6 +22,23 @@ void store_run_clear(StoreRun *run)
     *run = (StoreRun){0};
 }
 
+/* The log's line of a run's begin or end: "clean in 4.2 s [drift]: reason". */
+static gboolean tell_run(Store *store, gint64 run, const char *step, GError **error)
+{
+    static const char sql[] =
+        "INSERT INTO event (campaign_id, run_id, at_ns, level, step, message)"
+        " SELECT campaign_id, id, ?3, CASE ifnull(verdict, 'clean') WHEN 'clean' THEN 'info'"
+        "   WHEN 'failed' THEN 'error' ELSE 'warning' END, ?2,"
+        "  CASE WHEN verdict IS NULL THEN printf('block %d, attempt %d', block + 1, attempt) ELSE"
+        "   verdict || CASE WHEN duration_ns IS NULL THEN ''"
+        "   ELSE printf(' in %.1f s', duration_ns / 1e9) END"
+        "   || ifnull(' [' || flags || ']', '') || ifnull(': ' || reason, '') END"
+        " FROM run WHERE id = ?1";
+
+    return db_run(store, "add an event", sql,
+                  DB_VALUES(db_int(run), db_text(step), db_int(clock_wall_ns())), error);
+}
+
 static gboolean mark_running(Store *store, gint64 run, const char *boot_id, const char *driver,
                              GError **error)
 {
@@ -32,7 +49,8 @@ static gboolean mark_running(Store *store, gint64 run, const char *boot_id, cons
     return db_run(store, "claim a run", sql,
                   DB_VALUES(db_int(run), db_int(clock_wall_ns()), db_text(boot_id),
                             db_text(bare ? "process" : "boot")),
-                  error);
+                  error) &&
+           tell_run(store, run, "begin", error);
 }
 
 static gboolean claim_next(Store *store, gint64 campaign, const char *boot_id, StoreRun *run,
@@ -128,7 +146,7 @@ static gboolean finish_run(Store *store, gint64 run, const char *verdict, const 
         return FALSE;
     if (sqlite3_changes(store->db) != 1)
         return not_running(store, run, error);
-    return write_summaries(store, run, error);
+    return write_summaries(store, run, error) && tell_run(store, run, "end", error);
 }
 
 gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const char *reason,
@@ -139,13 +157,13 @@ gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const c
 }
 
 /* Where a try has been interrupted too often it has a row that says so, and is not queued. */
-static gboolean tell_given_up(Store *store, gint64 run, GError **error)
+static gboolean tell_if_given_up(Store *store, gint64 run, GError **error)
 {
-    static const char sql[] = "INSERT INTO event (campaign_id, run_id, at_ns, level, step, message)"
-                              " SELECT campaign_id, id, ended_ns, 'error', 'queue', reason FROM run"
-                              " WHERE id = ?1 AND state = 'done'";
+    gint64 ended;
 
-    return db_run(store, "add an event", sql, DB_VALUES(db_int(run)), error);
+    return db_get_int(store, "read a run", "SELECT state = 'done' FROM run WHERE id = ?1",
+                      DB_VALUES(db_int(run)), 0, &ended, error) &&
+           (ended == 0 || tell_run(store, run, "end", error));
 }
 
 /* An interruption (the daemon's end, a signal) is no try of the cell: it is counted on its own, so
@@ -174,7 +192,7 @@ gboolean queue_again(Store *store, gint64 run, QueueBy by, GError **error)
                 error))
         return FALSE;
     if (sqlite3_changes(store->db) == 1)
-        return tell_given_up(store, sqlite3_last_insert_rowid(store->db), error);
+        return tell_if_given_up(store, sqlite3_last_insert_rowid(store->db), error);
     g_set_error(error, VM_ERROR, VM_ERROR_FAILED,
                 "%s: run %" G_GINT64_FORMAT
                 " cannot be queued again: it has not ended; end it first",

@@ -164,7 +164,7 @@ static gboolean set_paused(Store *store, gint64 campaign, gboolean paused, GErro
 {
     return db_run(store, "pause a campaign", "UPDATE campaign SET paused = ?2 WHERE id = ?1",
                   DB_VALUES(db_int(campaign), db_int(paused)), error) &&
-           tell(store, campaign, paused ? "paused, after the run in flight" : "resumed", error);
+           tell(store, campaign, paused ? "paused" : "resumed", error);
 }
 
 static gboolean pause_one(Store *store, gint64 campaign, gboolean paused, GError **error)

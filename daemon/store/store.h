@@ -81,7 +81,9 @@ typedef enum { STORE_CLAIMED, STORE_EMPTY } StoreClaim;
 gboolean store_run_claim(Store *store, gint64 campaign, const char *boot_id, StoreRun *ret_run,
                          StoreClaim *ret_claim, GError **error);
 
-/* End a run. verdict: "clean", "contaminated", "failed", "interrupted". reason: NULL or why. flags:
+/* Claiming and ending a run each write an event, of the steps "begin" and "end".
+ *
+ * End a run. verdict: "clean", "contaminated", "failed", "interrupted". reason: NULL or why. flags:
  * comma-separated or NULL. Writes the run's summaries in the same transaction. */
 gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const char *reason,
                           const char *flags, GError **error);
