@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "guest/agent-scan.h"
 #include "util/error.h"
 #include "util/text.h"
 
@@ -217,6 +218,8 @@ static gboolean decode_values(const json_t *object, AgentMessage *message, GErro
     const json_t *values = json_object_get(object, "values");
     gsize n = json_array_size(values); /* 0 where it is no array */
 
+    if (message->values != NULL) /* taken out before */
+        return TRUE;
     if (n < 1 || n > VALUES_MAX)
         return malformed(error, "member \"values\" is not an array of 1 to %d numbers", VALUES_MAX);
     message->values = g_array_sized_new(FALSE, FALSE, sizeof(double), (guint)n);
@@ -340,29 +343,6 @@ const char *agent_message_type_name(AgentMessageType type)
     return "?";
 }
 
-/* The parser below is recursive: nesting is bounded before it sees the line. */
-static gboolean nesting_ok(const char *line, gsize length)
-{
-    gboolean quoted = FALSE;
-    int depth = 0;
-
-    for (gsize i = 0; i < length; i++) {
-        char c = line[i];
-
-        if (quoted && c == '\\')
-            i++;
-        else if (c == '"')
-            quoted = !quoted;
-        else if (!quoted && (c == '{' || c == '['))
-            depth++;
-        else if (!quoted && (c == '}' || c == ']'))
-            depth--;
-        if (depth > NESTING_MAX)
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static gboolean decode_object(const json_t *object, AgentMessage *message, GError **error)
 {
     const char *type;
@@ -380,25 +360,50 @@ static gboolean decode_object(const json_t *object, AgentMessage *message, GErro
     return malformed(error, "the type of message is unknown");
 }
 
+/* The line as JSON, without the values that the scan has taken out of it. */
+static json_t *parse(const char *line, gsize length, const AgentScan *scan, GError **error)
+{
+    g_autoptr(GString) rest = NULL;
+    json_error_t why;
+    json_t *json;
+
+    if (scan->values != NULL) {
+        rest = g_string_new_len(line, (gssize)scan->from);
+        g_string_append_len(rest, line + scan->to, (gssize)(length - scan->to));
+        line = rest->str;
+        length = rest->len;
+    }
+    json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &why);
+    if (json == NULL) {
+        g_autofree char *text = text_escape(why.text, -1, SHOWN_MAX);
+
+        malformed(error, "the line is not JSON: %s", text);
+    }
+    return json;
+}
+
 static gboolean decode_line(const char *line, gsize length, AgentMessage *message, GError **error)
 {
-    json_error_t why;
-    json_t *object;
+    g_auto(AgentScan) scan = {0};
+    json_t *json;
     gboolean ok;
 
     if (length > AGENT_LINE_MAX)
         return malformed(error, "the line is longer than %d bytes", AGENT_LINE_MAX);
-    if (!nesting_ok(line, length))
+    /* The parser is recursive: nesting is bounded before it sees the line. */
+    agent_scan(line, length, NESTING_MAX, VALUES_MAX, &scan);
+    if (scan.too_deep)
         return malformed(error, "the line nests deeper than %d", NESTING_MAX);
-    object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &why);
-    if (object == NULL) {
-        g_autofree char *text = text_escape(why.text, -1, SHOWN_MAX);
-
-        return malformed(error, "the line is not JSON: %s", text);
-    }
-    ok = json_is_object(object) ? decode_object(object, message, error)
-                                : malformed(error, "the line is not a JSON object");
-    json_decref(object);
+    json = parse(line, length, &scan, error);
+    if (json == NULL)
+        return FALSE;
+    message->values = g_steal_pointer(&scan.values);
+    ok = json_is_object(json) ? decode_object(json, message, error)
+                              : malformed(error, "the line is not a JSON object");
+    /* Another message's member of that name is none that we know. */
+    if (message->type != AGENT_SAMPLE)
+        g_clear_pointer(&message->values, g_array_unref);
+    json_decref(json);
     return ok;
 }
 

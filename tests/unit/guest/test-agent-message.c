@@ -196,6 +196,72 @@ static void test_refused(void)
     refuse("\0\0\0", 3, "not JSON");
 }
 
+/* Numbers are read by a way of their own where they are plain: the same values, and no more lines
+ * are accepted than by the whole parser. */
+static void test_values(void)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {
+        {"0", 0},
+        {"-0", -0.0},
+        {"10", 10},
+        {"1.25", 1.25},
+        {"0.1", 0.1},
+        {"1e3", 1000},
+        {"1E+3", 1000},
+        {"-1.5e-3", -0.0015},
+        {"123456789012345678901234567890.0", 123456789012345678901234567890.0},
+        {"1.7976931348623157e308", 1.7976931348623157e308},
+        {"4.9e-324", 4.9e-324},
+        {"0.30000000000000004", 0.30000000000000004},
+    };
+    static const char *const bad[] = {"",     "+1",    "01",    ".5",    "1.",  "1e",
+                                      "0x10", "1e+",   "--1",   "1 2",   "1,",  ",1",
+                                      "1,,2", "Inf",   "nan",   "1e999", "[1]", "true",
+                                      "null", "\"1\"", "1,[2]", "1_0",   "1;2", "1\f"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        g_autofree char *line =
+            g_strdup_printf("{" SAMPLE ",\"values\" :\t[ 7 ,%s ]}", good[i].text);
+        g_auto(AgentMessage) message = {0};
+
+        decode(line, &message);
+        g_assert_cmpuint(message.values->len, ==, 2);
+        g_assert_cmpfloat(g_array_index(message.values, double, 0), ==, 7);
+        g_assert_cmpfloat(g_array_index(message.values, double, 1), ==, good[i].value);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autofree char *line = g_strdup_printf("{" SAMPLE ",\"values\":[%s]}", bad[i]);
+
+        refuse(line, strlen(line), "");
+    }
+}
+
+/* Only the outermost object's own member counts, however it is written. */
+static void test_values_member(void)
+{
+    static const char *const without[] = {
+        "{" SAMPLE ",\"x\\\"values\":[1,2]}",
+        "{" SAMPLE ",\"x\":{\"values\":[1,2]}}",
+        "{" SAMPLE ",\"x\":\"values\"}",
+        "{" SAMPLE ",\"values \":[1,2]}",
+    };
+    g_auto(AgentMessage) message = {0};
+
+    for (guint i = 0; i < G_N_ELEMENTS(without); i++)
+        refuse(without[i], strlen(without[i]), "\"values\" is not an array");
+    refuse("{" SAMPLE ",\"values\":[1],\"values\":[2]}", strlen("{" SAMPLE) + 28, "duplicate");
+    refuse("{" SAMPLE ",\"values\":[1],\"val\\u0075es\":[2]}", strlen("{" SAMPLE) + 33,
+           "duplicate");
+    decode("{" SAMPLE ",\"val\\u0075es\":[2]}", &message);
+    g_assert_cmpfloat(g_array_index(message.values, double, 0), ==, 2);
+    agent_message_clear(&message);
+    decode("{\"type\":\"ready\",\"invocation\":1,\"values\":[1,2]}", &message);
+    g_assert_null(message.values);
+}
+
 static char *repeat(const char *text, gsize n)
 {
     GString *all = g_string_new(NULL);
@@ -246,6 +312,8 @@ int main(int argc, char **argv)
     g_test_add_func("/agent-message/raw", test_raw);
     g_test_add_func("/agent-message/small", test_small);
     g_test_add_func("/agent-message/refused", test_refused);
+    g_test_add_func("/agent-message/values", test_values);
+    g_test_add_func("/agent-message/values-member", test_values_member);
     g_test_add_func("/agent-message/bounds", test_bounds);
     return g_test_run();
 }
