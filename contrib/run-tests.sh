@@ -16,42 +16,12 @@ usage: run-tests.sh [--full] [--no-guests] [--no-install]
 END
 }
 
-full=no guests=yes install=yes
-for argument; do
-    case $argument in
-    --full) full=yes ;;
-    --no-guests) guests=no ;;
-    --no-install) install=no ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
-    esac
-done
-
 # Nothing was tested: the last line says so all the same.
 give_up() {
     echo "run-tests.sh: $*"
     echo "0 passed, 1 failed"
     exit 1
 }
-
-if [[ $install == yes ]]; then
-    groups=(build guest test)
-    [[ $full == no ]] || groups+=(full)
-    contrib/packages.sh "${groups[@]}" || give_up "packages are missing"
-fi
-if [[ -z ${VMATRIX_REAPER:-} ]]; then
-    VMATRIX_REAPER=1 exec tests/reaper.py "$0" "$@"
-fi
-
-logs=()
-daemons=()
-trap '((${#daemons[@]} == 0)) || kill "${daemons[@]}"' EXIT
 
 # configure FOLDER OPTION…
 configure() {
@@ -80,6 +50,12 @@ tests() {
     logs+=("$label=$log")
 }
 
+# The unit tests that are programs of the build; those in shell or Python need no valgrind.
+test_programs() {
+    meson introspect --tests "$1" | jq -r --arg build "$PWD/$1/" \
+        '.[] | select(.suite[] | test("(^|:)unit$")) | select(.cmd[0] | startswith($build)) | .name'
+}
+
 fuzz() {
     local target seconds=${FUZZ_SECONDS:-600}
     CC=clang configure build/fuzz -Dfuzz=true
@@ -90,21 +66,62 @@ fuzz() {
     done
 }
 
-started=$SECONDS
-configure build/test
-configure build/asan -Db_sanitize=address,undefined -Db_lundef=false
-tests unit build/test --suite unit --suite fuzz --suite lint
-tests sanitizers build/asan --suite unit --suite fuzz
-tests valgrind build/test --suite unit --wrapper "$PWD/tests/valgrind.sh" --timeout-multiplier 10
-if [[ $guests == yes ]]; then
-    contrib/libvirt.sh >build/daemons || give_up "libvirt does not answer"
-    mapfile -t daemons < <(cut -d ' ' -f 1 build/daemons)
-    contrib/guests/micro.sh || give_up "the small guest could not be built"
-    tests guests build/test --suite integration --suite fault
-fi
-if [[ $full == yes ]]; then
-    tests full build/test --suite full
-    fuzz
-fi
-echo "== after $((SECONDS - started)) s"
-tests/summary.py "${logs[@]}"
+# Functions alone: the shell has read them all before it begins, whatever becomes of this file.
+parse() {
+    local argument
+    full=no guests=yes install=yes
+    for argument; do
+        case $argument in
+        --full) full=yes ;;
+        --no-guests) guests=no ;;
+        --no-install) install=no ;;
+        -h | --help)
+            usage
+            exit 0
+            ;;
+        *)
+            usage >&2
+            exit 2
+            ;;
+        esac
+    done
+}
+
+prepare() {
+    local groups=(build guest test)
+    [[ $full == no ]] || groups+=(full)
+    [[ $install == no ]] || contrib/packages.sh "${groups[@]}" || give_up "packages are missing"
+    if [[ -z ${VMATRIX_REAPER:-} ]]; then
+        VMATRIX_REAPER=1 exec tests/reaper.py "$0" "$@"
+    fi
+    trap '((${#daemons[@]} == 0)) || kill "${daemons[@]}"' EXIT
+}
+
+main() {
+    local programs started=$SECONDS
+    parse "$@"
+    prepare "$@"
+    configure build/test
+    configure build/asan -Db_sanitize=address,undefined -Db_lundef=false
+    tests unit build/test --suite unit --suite fuzz --suite lint
+    tests sanitizers build/asan --suite unit --suite fuzz
+    mapfile -t programs < <(test_programs build/test)
+    tests valgrind build/test --wrapper "$PWD/tests/valgrind.sh" --timeout-multiplier 10 "${programs[@]}"
+    if [[ $guests == yes ]]; then
+        contrib/libvirt.sh >build/daemons || give_up "libvirt does not answer"
+        mapfile -t daemons < <(cut -d ' ' -f 1 build/daemons)
+        contrib/guests/micro.sh || give_up "the small guest could not be built"
+        tests guests build/test --suite integration --suite fault
+    fi
+    if [[ $full == yes ]]; then
+        tests full build/test --suite full
+        fuzz
+    fi
+    echo "== after $((SECONDS - started)) s"
+    tests/summary.py "${logs[@]}"
+}
+
+logs=()
+daemons=()
+main "$@"
+exit
