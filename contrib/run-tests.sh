@@ -56,14 +56,25 @@ test_programs() {
         '.[] | select(.suite[] | test("(^|:)unit$")) | select(.cmd[0] | startswith($build)) | .name'
 }
 
+# Each fuzzer for a while; a line of a log like meson's for each.
 fuzz() {
-    local target seconds=${FUZZ_SECONDS:-600}
-    CC=clang configure build/fuzz -Dfuzz=true
+    local target name found result seconds=${FUZZ_SECONDS:-600} log=build/fuzz/fuzz.json
+    CC=clang configure build/fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+    rm -f "$log"
     for target in build/fuzz/tests/fuzz/fuzz-*; do
         [[ -x $target && -f $target ]] || continue
-        echo "== ${target##*/} for $seconds s"
-        tests/fuzz/run.sh "$target" "$seconds" || give_up "${target##*/} found something"
+        name=${target##*/fuzz-}
+        found=$(mktemp -d)
+        echo "== fuzz-$name for $seconds s"
+        result=OK
+        "$target" -max_total_time="$seconds" -max_len=4096 -dict="tests/fuzz/$name.dict" \
+            -artifact_prefix=build/fuzz/ -print_final_stats=1 "$found" "tests/fuzz/corpus/$name" \
+            </dev/null >"build/fuzz/$name.log" 2>&1 || result=FAIL
+        rm -rf "$found"
+        tail -n 40 "build/fuzz/$name.log" | jq -R -s -c --arg name "fuzz-$name" --arg result $result \
+            --argjson duration "$seconds" '{$name, $result, $duration, stderr: .}' >>"$log"
     done
+    logs+=("fuzz=$log")
 }
 
 # Functions alone: the shell has read them all before it begins, whatever becomes of this file.
