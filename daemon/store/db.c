@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/db.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "util/error.h"
 
@@ -110,6 +112,15 @@ static void roll_back(Store *store)
         sqlite3_exec(store->db, "ROLLBACK TO nested; RELEASE nested", NULL, NULL, NULL);
 }
 
+/* For those who watch the file (watch.h): the log's writes are seen before what they say can be
+ * read, this only after. */
+static void announce(const Store *store)
+{
+    g_autofree char *log = g_strconcat(store->path, "-wal", NULL);
+
+    utimensat(AT_FDCWD, log, NULL, 0);
+}
+
 gboolean db_end(Store *store, gboolean ok, GError **error)
 {
     g_return_val_if_fail(store->depth > 0, FALSE);
@@ -124,6 +135,8 @@ gboolean db_end(Store *store, gboolean ok, GError **error)
         ok = db_exec(store, "commit", store->depth == 0 ? "COMMIT" : "RELEASE nested", error);
     if (!ok)
         roll_back(store);
+    else if (store->depth == 0)
+        announce(store);
     return ok;
 }
 

@@ -20,6 +20,7 @@ struct Store {
     gint64 invocation; /* the open one, or 0 */
     gint64 claimed;    /* the run claimed last, and when: its duration is by the monotonic clock */
     gint64 claimed_mono_ns;
+    gint64 data_version; /* when store_has_changed() was last asked */
     SampleCursor *samples;
 };
 
