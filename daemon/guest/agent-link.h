@@ -11,8 +11,8 @@
 #include "model/twoclock.h"
 
 #define AGENT_PROTOCOL 1
-#define AGENT_LINE_MAX (1024 * 1024)        /* bytes in one line */
-#define AGENT_TOTAL_MAX (256 * 1024 * 1024) /* bytes in one session */
+#define AGENT_LINE_MAX 1048576    /* bytes in one line */
+#define AGENT_TOTAL_MAX 268435456 /* bytes in one session */
 
 typedef enum {
     AGENT_HELLO,

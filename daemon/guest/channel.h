@@ -31,7 +31,7 @@ struct Channel {
     GString *errors; /* standard error so far, at most CHANNEL_ERRORS_MAX bytes; owned */
 };
 
-#define CHANNEL_ERRORS_MAX (64 * 1024)
+#define CHANNEL_ERRORS_MAX 65536
 
 void channel_free(Channel *channel); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Channel, channel_free)
@@ -41,6 +41,7 @@ void channel_keep_errors(Channel *channel, const void *data, gsize length);
 
 /* A local process with pipes (channel-local.c): argv, pinned to the CPUs in cpus (NULL-terminated
  * affinity list like "0,1", or NULL for all), in its own process group; ended with SIGKILL on free.
- * ret_pidfd (may be NULL) gets a pidfd that the channel owns: the guard of a bare run. */
+ * ret_pidfd (may be NULL) gets a pidfd that the channel owns: the guard of a bare run. It is -1
+ * where the system has no such thing (valgrind). */
 Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_pidfd,
                            GError **error);

@@ -132,7 +132,10 @@ static void test_guard(void)
     g_autoptr(Channel) channel = shell("read line; exit 0", NULL, &pidfd);
     Wait wait = patient;
 
-    g_assert_cmpint(pidfd, >=, 0);
+    if (pidfd < 0) {
+        g_test_skip("no pidfd here");
+        return;
+    }
     wait.guard_fd = pidfd;
     g_assert_cmpint(wait_sleep(&wait, 0), ==, WAIT_TIMEOUT);
     g_assert_true(channel->ops->close_input(channel, &patient, NULL));
