@@ -113,7 +113,7 @@ static void catch_signals(void)
 
 static void use_config(Daemon *daemon)
 {
-    log_init(daemon->config.log);
+    log_set_level(daemon->config.log);
     daemon->options.campaign.work = daemon->config.work;
     daemon->options.campaign.hooks = daemon->config.hooks;
     daemon->options.retry_ns = daemon->config.retry_ns;

@@ -40,15 +40,19 @@ char *engine_agent_find(GError **error)
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = self != NULL ? g_path_get_dirname(self) : g_strdup(".");
     const char *told = g_getenv("VMATRIX_AGENT");
-    g_autofree char *beside = g_build_filename(folder, "..", "..", "agent", "vmatrix-agent", NULL);
-    const char *candidates[] = {told != NULL ? told : beside, VMATRIX_LIBEXECDIR "/vmatrix-agent"};
+    /* In a build tree: vmatrixd lies in daemon/, vmatrix one below. */
+    g_autofree char *near = g_build_filename(folder, "..", "agent", "vmatrix-agent", NULL);
+    g_autofree char *far = g_build_filename(folder, "..", "..", "agent", "vmatrix-agent", NULL);
+    const char *candidates[] = {near, far, VMATRIX_LIBEXECDIR "/vmatrix-agent"};
 
-    for (guint i = 0; i < (told != NULL ? 1 : G_N_ELEMENTS(candidates)); i++)
+    if (told != NULL && access(told, X_OK) == 0)
+        return g_canonicalize_filename(told, NULL);
+    for (guint i = 0; told == NULL && i < G_N_ELEMENTS(candidates); i++)
         if (access(candidates[i], X_OK) == 0)
             return g_canonicalize_filename(candidates[i], NULL);
     g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
                 "no agent: %s cannot be executed; install vmatrix, or set VMATRIX_AGENT",
-                candidates[told != NULL ? 0 : 1]);
+                told != NULL ? told : VMATRIX_LIBEXECDIR "/vmatrix-agent");
     return NULL;
 }
 

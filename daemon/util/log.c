@@ -75,6 +75,11 @@ static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields,
     return G_LOG_WRITER_HANDLED;
 }
 
+void log_set_level(LogLevel level)
+{
+    state.level = level;
+}
+
 void log_init(LogLevel level)
 {
     state.level = level;

@@ -9,6 +9,9 @@ typedef enum { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG_ALL } LogLevel;
 /* Install the writer. Call once, first. */
 void log_init(LogLevel level);
 
+/* Say more or less from now on. */
+void log_set_level(LogLevel level);
+
 /* Between these two nothing is written: lines are kept in memory (at most 1000, then counted) and
  * come out at log_release(). Held while an invocation runs: the observer stays silent. */
 void log_hold(void);

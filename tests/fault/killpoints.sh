@@ -19,12 +19,17 @@ axes:
   guest: [micro]
   vcpus: [1]
 workloads: [test.noop]
-repeat: {boots: 2, samples: $samples}
+repeat: {boots: 1, samples: $samples}
 idle: off
 END
 
-# A new campaign in the queue, so that there is always something to be killed in.
+# Finish what there is, and put in a new campaign, so that there is always something to be killed in.
 more_work() {
+    if [[ -n $daemon_pid ]]; then
+        daemon_start
+        queue_wait 180 || fail "the queue ends" "$(tail -20 "$state/daemon.log")"
+        daemon_stop
+    fi
     vm submit "$state/plan.yaml"
     [[ $status == 0 ]] || bail "submit" "$err"
 }
