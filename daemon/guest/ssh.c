@@ -27,6 +27,8 @@ enum {
     BANNER_MAX_MS = 1000,
     PAUSE_FIRST_MS = 20,
     PAUSE_MAX_MS = 250,
+    ANSWERS_QUICK =
+        150, /* tries that the guest itself answered, before the pause grows for them too */
     GUARD_GRACE_MS = 500,
     AUTH_LOSSES_MAX = 3, /* connections lost between host key and answer to our key */
     SHOWN_MAX = 200,
@@ -43,6 +45,8 @@ typedef struct {
     char *where;
     char *last; /* why the last attempt failed */
     guint attempts, auth_losses;
+    guint answers;   /* attempts that were refused or closed: the guest's network is up */
+    gboolean silent; /* the last attempt got no answer at all */
     SshTimes times;
 } Way;
 
@@ -136,6 +140,7 @@ static Attempt ended(Way *way, WaitResult result, const char *what, GError **err
 {
     g_autofree char *full = NULL;
 
+    way->silent = TRUE;
     if (result == WAIT_TIMEOUT && wait_left_ns(way->wait) > 0)
         return again(way, "no %s in time", what);
     full = g_strdup_printf("%s from %s (attempts: %u; the one before: %s)", what, way->where,
@@ -441,7 +446,12 @@ SshPeer *ssh_peer_connect(const SshTarget *target, const Wait *wait, SshTimes *r
 
     if (!prepare(&way, error))
         return NULL;
-    while ((result = try_once(&way, &peer, error)) == ATTEMPT_AGAIN) {
+    for (; (result = try_once(&way, &peer, error)) == ATTEMPT_AGAIN; way.silent = FALSE) {
+        /* A guest that refuses is up, and its server comes next: asking it often costs nobody much,
+         * and waiting longer would be seen in the time of the boot. */
+        way.answers = way.silent ? way.answers : way.answers + 1;
+        if (!way.silent && way.answers <= ANSWERS_QUICK)
+            pause_ms = PAUSE_FIRST_MS;
         WaitResult nap = wait_sleep(wait, pause_ms * CLOCK_NS_PER_MS);
 
         if ((nap != WAIT_TIMEOUT || wait_left_ns(wait) == 0) &&

@@ -8,8 +8,8 @@
 #   script    virsh create, ssh polled every 0.1 s, one ControlMaster connection for upload and run, virsh destroy
 #   naive     the same with a new connection for each step
 #
-# The floor is what no program can save: the create call, create to the banner, the agent's own work and the
-# destroy call, as medians of vmatrix's phases in this run. Own time is total less floor.
+# The floor is what no program can save: the create call, create to the banner (seen by banner.py, which asks every
+# 10 ms), the agent's own work and the destroy call. Own time is total less floor.
 #
 # usage: overhead.sh [BUILD] [PAIRS]     (needs a running libvirtd and the micro guest)
 set -eu
@@ -60,7 +60,7 @@ sql() {
 
 # The domain that vmatrix booted, for virsh: another name, another port, another console.
 write_domain() {
-    sql "SELECT value FROM run_fact WHERE name = 'domain.xml' ORDER BY run_id DESC LIMIT 1" |
+    sql "SELECT value FROM run_fact WHERE name = 'domain.xml' ORDER BY run DESC LIMIT 1" |
         python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[0])' |
         sed -E -e '/<uuid>/d' -e "s#<name>[^<]*</name>#<name>$name</name>#" \
             -e "s#hostfwd=tcp:127.0.0.1:[0-9]+-#hostfwd=tcp:127.0.0.1:$1-#" \
@@ -91,6 +91,13 @@ by_script() { # $1: master or naive
     virsh -q -c "$uri" destroy "$name" >/dev/null
 }
 
+# When the guest really answers: for the floor.
+by_banner() {
+    virsh -q -c "$uri" create "$work/domain.xml" >/dev/null
+    python3 "$here/banner.py" "$port" >>"$work/banner"
+    virsh -q -c "$uri" destroy "$name" >/dev/null
+}
+
 timed() { # label command…
     local label=$1 since until
     shift
@@ -110,8 +117,9 @@ for pair in $(seq "$pairs"); do
     timed vmatrix by_vmatrix
     timed script by_script master
     timed naive by_script naive
+    by_banner
     echo "pair $pair of $pairs" >&2
 done
 sql "SELECT r.id, p.name, p.duration_ns FROM phase p JOIN run r ON r.id = p.run_id WHERE r.id > 1" >"$work/phases"
 sql "SELECT run_id, prepare_ns, host_ns FROM invocation WHERE run_id > 1" >"$work/invocations"
-python3 "$here/overhead.py" "$work/times" "$work/phases" "$work/invocations"
+python3 "$here/overhead.py" "$work/times" "$work/phases" "$work/invocations" "$work/banner"
