@@ -13,7 +13,7 @@ _vmatrix()
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         if [[ -n $skip ]]; then
             skip=''
-        elif [[ $word == --@(db|inventory|format|output|where|metric|hypervisor|work) || $word == -o ]]; then
+        elif [[ $word == --@(db|inventory|format|output|where|metric|hypervisor|work|at|priority) || $word == -o ]]; then
             skip=yes
         elif [[ $word != -* ]]; then
             words+=("$word")
@@ -30,17 +30,21 @@ _vmatrix()
     --work)
         COMPREPLY=($(compgen -d -- "$current"))
         return ;;
-    --where | --metric | --hypervisor)
+    --where | --metric | --hypervisor | --at | --priority)
         return ;;
     esac
 
     case ${words[*]} in
-    '') names='check plan run results sql doctor guest agent workload' ;;
+    '') names='check plan run submit status watch log pause resume cancel retry summary results sql
+              doctor guest agent workload' ;;
     guest) names='enroll list' ;;
     agent | workload) names='list' ;;
     check* ) COMPREPLY=($(compgen -f -- "$current")) ;;
     plan*) options="$all --no-estimate" COMPREPLY=($(compgen -f -- "$current")) ;;
     run*) options="$all --dry-run --no-estimate --work" COMPREPLY=($(compgen -f -- "$current")) ;;
+    submit*) options="$all --at --priority" COMPREPLY=($(compgen -f -- "$current")) ;;
+    status*) options="$all --all" ;;
+    log*) options="$all --console --raw" ;;
     results*) options="$all --where --metric" ;;
     doctor*) options="$all --work" ;;
     'guest enroll'*) options="$all --hypervisor --work" ;;

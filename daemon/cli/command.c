@@ -7,20 +7,6 @@
 #include "util/error.h"
 #include "util/text.h"
 
-const Command *const commands[] = {
-    &command_check,
-    &command_plan,
-    &command_run,
-    &command_results,
-    &command_sql,
-    &command_doctor,
-    &command_guest_enroll,
-    &command_guest_list,
-    &command_agent_list,
-    &command_workload_list,
-    NULL,
-};
-
 static const OptionSpec no_options[] = {{0}};
 
 const Command *command_find(const char *name)

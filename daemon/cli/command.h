@@ -23,6 +23,15 @@ typedef struct {
 extern const Command command_check;
 extern const Command command_plan;
 extern const Command command_run;
+extern const Command command_submit;
+extern const Command command_status;
+extern const Command command_watch;
+extern const Command command_log;
+extern const Command command_pause;
+extern const Command command_resume;
+extern const Command command_cancel;
+extern const Command command_retry;
+extern const Command command_summary;
 extern const Command command_results;
 extern const Command command_sql;
 extern const Command command_doctor;
@@ -31,7 +40,7 @@ extern const Command command_guest_list;
 extern const Command command_agent_list;
 extern const Command command_workload_list;
 
-/* All of them in the order of --help; NULL-terminated. */
+/* All of the program's in the order of --help; NULL-terminated. */
 extern const Command *const commands[];
 
 /* Whether some command's name begins with this word and another ("guest"). */

@@ -1,59 +1,49 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* vmatrix: parse, set up, run. */
-#include <locale.h>
+/* vmatrix. What people ask again and again (status, log, pause…) needs the database alone, and is
+ * done here; for all else vmatrix-engine is started, which has every command. libvirt and libssh
+ * bring 40 libraries, and loading them takes longer than counting ten thousand runs. */
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/program.h"
 #include "config.h"
 #include "util/error.h"
-#include "util/log.h"
 
-static void set_up(const Settings *settings)
+/* Whether the command line's first word is one of the quick commands. Whatever is wrong with the
+ * line is told by vmatrix-engine. */
+static gboolean is_quick(int argc, char **argv)
 {
-    static const LogLevel levels[] = {LOG_QUIET, LOG_NORMAL, LOG_VERBOSE, LOG_DEBUG_ALL};
+    static const OptionSpec *const tables[] = {settings_options, NULL};
+    g_auto(Settings) settings = {0};
+    int next;
 
-    /* Characters as the terminal has them, but numbers always with a point. */
-    setlocale(LC_CTYPE, "");
-    log_init(levels[CLAMP(settings->verbosity + 1, 0, 3)]);
+    return options_parse(tables, &settings, OPTIONS_TO_WORD, argc, argv, &next, NULL) &&
+           next < argc && command_find(argv[next]) != NULL;
 }
 
-static int show_help(const CommandLine *line)
+/* Beside this program in a build tree, else where it is installed. Transfer full. */
+static char *engine_path(void)
 {
-    g_autofree char *text = line->command != NULL  ? command_help(line->command)
-                            : line->family != NULL ? command_help_family(line->family)
-                                                   : command_help_all();
+    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *folder = self != NULL ? g_path_get_dirname(self) : g_strdup(".");
+    g_autofree char *beside = g_build_filename(folder, "vmatrix-engine", NULL);
 
-    fputs(text, stdout);
-    return VM_EXIT_DONE;
-}
-
-static int run(const CommandLine *line, GError **error)
-{
-    if (line->settings.help)
-        return show_help(line);
-    if (line->settings.version) {
-        puts("vmatrix " VMATRIX_VERSION);
-        return VM_EXIT_DONE;
-    }
-    set_up(&line->settings);
-    return line->command->run(&line->settings, line->words, error);
+    if (access(beside, X_OK) == 0)
+        return g_steal_pointer(&beside);
+    return g_strdup(VMATRIX_LIBEXECDIR "/vmatrix-engine");
 }
 
 int main(int argc, char **argv)
 {
-    CommandLine line = {0};
-    g_autoptr(GError) error = NULL;
-    int code = VM_EXIT_DONE;
+    g_autofree char *path = NULL;
 
-    if (command_line_parse(argc, argv, &line, &error))
-        code = run(&line, &error);
-    settings_clear(&line.settings);
-    if (error != NULL) {
-        fprintf(stderr, "vmatrix: %s\n", error->message);
-        code = vm_error_exit_code(error);
-    } else if (fflush(stdout) != 0) {
-        perror("vmatrix: standard output");
-        code = VM_EXIT_ENVIRONMENT;
-    }
-    return code;
+    if (is_quick(argc, argv))
+        return program_main(argc, argv);
+    path = engine_path();
+    execv(path, argv);
+    fprintf(stderr, "vmatrix: %s: cannot be started: %s; install vmatrix again\n", path,
+            g_strerror(errno));
+    return VM_EXIT_ENVIRONMENT;
 }

@@ -23,8 +23,13 @@ typedef struct {
     const char *metric;
     const char *hypervisor;
     const char *work;
+    const char *at;
+    const char *priority;
     gboolean no_estimate;
     gboolean dry_run;
+    gboolean all;
+    gboolean console;
+    gboolean raw;
 } Settings;
 
 extern const OptionSpec settings_options[]; /* those of all commands */

@@ -58,8 +58,6 @@ same 'exit codes' "$codes" \
 same 'options of vmatrixd' "$("$vmatrixd" --help | help_options)" \
     "$(part '# OPTIONS' '^# ' < "$man8" | man_options)"
 
-"$vmatrixd" > /dev/null 2>&1
-same 'vmatrixd without a queue to run says so and exits with 3' 3 $?
 "$vmatrixd" --inventroy x > /dev/null 2>&1
 same 'vmatrixd refuses an unknown option' 2 $?
 "$vmatrixd" now > /dev/null 2>&1
