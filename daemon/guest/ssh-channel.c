@@ -10,7 +10,8 @@
 
 enum {
     PIECE = 32 * 1024,
-    KEPT_MAX = 1024 * 1024,       /* of each stream of a script; the rest is thrown away */
+    KEPT_MAX = 1024 * 1024, /* of each stream of a script; the rest is thrown away */
+    LINE_MAX_BYTES = 64 * 1024,
     UNREAD_MAX = 4 * 1024 * 1024, /* of an agent that floods us while it takes no input */
 };
 
@@ -353,4 +354,59 @@ gboolean ssh_peer_run(SshPeer *peer, const Wait *wait, const char *script, const
     channel->output = g_string_new(NULL);
     channel->base.errors = g_string_new(NULL);
     return TRUE;
+}
+
+Channel *ssh_script_open(SshPeer *peer, const Wait *wait, const char *script, GError **error)
+{
+    return open_script(peer, wait, script, UNREAD_MAX, CHANNEL_ERRORS_MAX, error);
+}
+
+gboolean ssh_script_feed(Channel *base, const Wait *wait, const void *data, gsize length,
+                         GError **error)
+{
+    SshChannel *channel = (SshChannel *)base;
+    const char *at = data;
+
+    while (length > 0) {
+        gsize put;
+
+        if (!pump(channel))
+            return ssh_peer_lost(channel->peer, wait, "feeding a script", error);
+        if (channel->eof || channel->closed)
+            return TRUE;
+        if (!put_some(channel, wait, at, length, &put, error))
+            return FALSE;
+        at += put;
+        length -= put;
+        if (put == 0 && !ssh_peer_await(channel->peer, wait, "room in a script's input", error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean ssh_script_line(Channel *base, const Wait *wait, char **ret_line, GError **error)
+{
+    SshChannel *channel = (SshChannel *)base;
+    GString *output = channel->output;
+
+    for (;;) {
+        gboolean alive = pump(channel);
+        const char *end = memchr(output->str, '\n', output->len);
+
+        if (end != NULL) {
+            gssize length = end - output->str;
+
+            *ret_line = g_strndup(output->str, (gsize)length);
+            g_string_erase(output, 0, length + 1);
+            return TRUE;
+        }
+        if (channel->eof || output->len > LINE_MAX_BYTES) {
+            *ret_line = NULL;
+            return TRUE;
+        }
+        if (!alive)
+            return ssh_peer_lost(channel->peer, wait, "a script", error);
+        if (!ssh_peer_await(channel->peer, wait, "line of a script", error))
+            return FALSE;
+    }
 }

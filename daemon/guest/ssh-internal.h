@@ -25,6 +25,17 @@ gboolean ssh_peer_alive(const SshPeer *peer);
  * FALSE always. */
 gboolean ssh_peer_lost(const SshPeer *peer, const Wait *wait, const char *during, GError **error);
 
+/* A script that is talked to while it runs: its input stays open. */
+Channel *ssh_script_open(SshPeer *peer, const Wait *wait, const char *script, GError **error);
+
+/* Give it data, as far as it takes them: one that has ended takes no more, which is no failure. */
+gboolean ssh_script_feed(Channel *channel, const Wait *wait, const void *data, gsize length,
+                         GError **error);
+
+/* Its next line of output, without the newline (transfer full); NULL in *ret_line at the end, or
+ * when the line is longer than 64 KiB. What follows stays for the channel's readers. */
+gboolean ssh_script_line(Channel *channel, const Wait *wait, char **ret_line, GError **error);
+
 /* "TYPE BASE64" of a key; transfer full. */
 char *ssh_key_text(ssh_key key, GError **error);
 

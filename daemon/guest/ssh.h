@@ -63,6 +63,11 @@ gboolean ssh_peer_run(SshPeer *peer, const Wait *wait, const char *script, const
 gboolean ssh_peer_push_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
                              gsize length, char **ret_folder, GError **error);
 
+/* The same, and start it: "vmatrix-agent session", all in one command, since each costs a round
+ * trip and a shell. The channel is the session's, and must be freed before the peer. */
+Channel *ssh_peer_start_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
+                              gsize length, char **ret_folder, GError **error);
+
 /* Start a program by argv (each word quoted for /bin/sh) and talk to it. The channel must be freed
  * before the peer. */
 Channel *ssh_peer_open(SshPeer *peer, const Wait *wait, const char *const *argv, GError **error);

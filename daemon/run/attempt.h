@@ -51,6 +51,7 @@ struct Attempt {
     SshPeer *peer;
     char *host_key; /* what the guest showed */
     char *guest_folder;
+    Channel *channel; /* to the started agent, until the link has it */
     AgentLink *link;
     int guard_fd; /* borrowed: pidfd of the subject, -1 */
     GHashTable *guest_facts, *hypervisor_facts;

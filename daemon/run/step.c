@@ -267,8 +267,14 @@ static gboolean push_enter(Attempt *attempt, const Wait *wait, GError **error)
     gsize length;
     const void *data = g_bytes_get_data(attempt->spec.agent, &length);
 
-    return ssh_peer_push_agent(attempt->peer, wait, attempt->spec.guest->folder, data, length,
-                               &attempt->guest_folder, error);
+    attempt->channel = ssh_peer_start_agent(attempt->peer, wait, attempt->spec.guest->folder, data,
+                                            length, &attempt->guest_folder, error);
+    return attempt->channel != NULL;
+}
+
+static void push_undo(Attempt *attempt)
+{
+    g_clear_pointer(&attempt->channel, channel_free);
 }
 
 /* ---- agent ---- */
@@ -281,11 +287,7 @@ static gboolean link_up(Attempt *attempt, Channel *channel, const Wait *wait, GE
 
 static gboolean agent_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
-    g_autofree char *path = g_build_filename(attempt->guest_folder, "vmatrix-agent", NULL);
-    const char *argv[] = {path, "session", NULL};
-    Channel *channel = ssh_peer_open(attempt->peer, wait, argv, error);
-
-    return channel != NULL && link_up(attempt, channel, wait, error);
+    return link_up(attempt, g_steal_pointer(&attempt->channel), wait, error);
 }
 
 static gboolean local_enter(Attempt *attempt, const Wait *wait, GError **error)
@@ -354,7 +356,8 @@ const struct step_ops step_table[] = {
      .scope = STEP_DOMAIN,
      .goal = ATTEMPT_AT_AGENT,
      .limit = short_limit,
-     .enter = push_enter},
+     .enter = push_enter,
+     .undo = push_undo},
     {.name = "agent",
      .scope = STEP_DOMAIN,
      .goal = ATTEMPT_AT_AGENT,
