@@ -590,6 +590,61 @@ static void test_push(void)
     g_assert_true(io_remove_tree(anywhere, NULL));
 }
 
+/* Put there and started by one command; what follows on the input is the session's. */
+static void test_start_agent(void)
+{
+    static const char body[] =
+        "#!/bin/sh\n[ \"$1\" = session ] || exit 0\nread line; echo \"got $line\"\n";
+    const ServerSpec dropbear = {.kind = SERVER_DROPBEAR};
+    const ServerSpec *const servers[] = {&openssh, &dropbear};
+
+    for (guint i = 0; i < G_N_ELEMENTS(servers); i++) {
+        g_autoptr(Server) server = server_start(servers[i]);
+        g_autofree char *data = g_strnfill(MIB, '#'), *folder = NULL;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(SshPeer) peer = NULL;
+        g_autoptr(Channel) channel = NULL;
+        Wait wait = room(60);
+        char buffer[64];
+        gsize got;
+        ChannelRead kind;
+        int status;
+
+        if (server == NULL)
+            return;
+        memcpy(data, body, strlen(body));
+        memcpy(data + strlen(body), "exit 5\n", strlen("exit 5\n"));
+        peer = connect_to(server);
+        channel = ssh_peer_start_agent(peer, &wait, server->folder, data, MIB, &folder, &error);
+        g_assert_no_error(error);
+        check_pushed(folder, data, MIB);
+        g_assert_true(channel->ops->write(channel, &wait, "hello\n", 6, &error));
+        g_assert_true(
+            channel->ops->read(channel, &wait, buffer, sizeof buffer, &got, &kind, &error));
+        g_assert_cmpmem(buffer, got, "got hello\n", 10);
+        g_assert_true(channel->ops->exit_status(channel, &wait, &status, &error));
+        g_assert_cmpint(status, ==, 5);
+    }
+}
+
+static void test_start_agent_refused(void)
+{
+    g_autoptr(Server) server = server_start(&openssh);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(SshPeer) peer = NULL;
+    g_autofree char *folder = NULL;
+    Wait wait = room(60);
+
+    if (server == NULL)
+        return;
+    peer = connect_to(server);
+    g_assert_null(ssh_peer_start_agent(peer, &wait, server->folder, AGENT("exit 1"),
+                                       strlen(AGENT("exit 1")), &folder, &error));
+    g_assert_error(error, VM_ERROR, VM_ERROR_FAILED);
+    g_assert_nonnull(strstr(error->message, "status 1"));
+    g_assert_null(folder);
+}
+
 static void expect_push_failure(const Server *server, const char *agent, const char *why)
 {
     g_autofree char *place = g_strdup_printf("%s/only", server->folder);
@@ -772,6 +827,8 @@ int main(int argc, char **argv)
     g_test_add_func("/ssh/lost", test_lost);
     g_test_add_func("/ssh/open", test_open);
     g_test_add_func("/ssh/push", test_push);
+    g_test_add_func("/ssh/start-agent", test_start_agent);
+    g_test_add_func("/ssh/start-agent-refused", test_start_agent_refused);
     g_test_add_func("/ssh/push-refused", test_push_refused);
     g_test_add_func("/ssh/push-candidates", test_push_candidates);
     g_test_add_func("/ssh/push-no-room", test_push_no_room);
