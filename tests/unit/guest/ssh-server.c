@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/io.h"
 
 guint server_free_port(void)
@@ -188,4 +189,48 @@ char *server_log(const Server *server)
     char *text = io_read_file(server->log, 64 * 1024 * 1024, NULL, NULL);
 
     return text != NULL ? text : g_strdup("");
+}
+
+Wait room(gint64 seconds)
+{
+    return (Wait){
+        .deadline_ns = clock_mono_ns() + seconds * CLOCK_NS_PER_S, .guard_fd = -1, .step = "test"};
+}
+
+SshTarget target_of(const Server *server)
+{
+    return (SshTarget){.host = "127.0.0.1",
+                       .port = server->port,
+                       .user = server->user,
+                       .key = server->key,
+                       .host_key = server->host_key,
+                       .guest = "g1"};
+}
+
+SshPeer *connect_to(const Server *server)
+{
+    SshTarget target = target_of(server);
+    g_auto(SshTimes) times = {0};
+    g_autoptr(GError) error = NULL;
+    Wait wait = room(60);
+    SshPeer *peer = ssh_peer_connect(&target, &wait, &times, &error);
+
+    if (error != NULL) {
+        g_autofree char *log = server_log(server);
+
+        g_error("%s\n%s", error->message, log);
+    }
+    g_assert_nonnull(peer);
+    return peer;
+}
+
+void check_run(SshPeer *peer, const char *script, const void *input, gsize length, int status,
+               SshResult *ret_result)
+{
+    g_autoptr(GError) error = NULL;
+    Wait wait = room(60);
+
+    g_assert_true(ssh_peer_run(peer, &wait, script, input, length, ret_result, &error));
+    g_assert_no_error(error);
+    g_assert_cmpint(ret_result->status, ==, status);
 }

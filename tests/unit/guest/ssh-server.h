@@ -4,6 +4,8 @@
 #pragma once
 #include <glib.h>
 
+#include "guest/ssh.h"
+
 typedef enum { SERVER_OPENSSH, SERVER_DROPBEAR } ServerKind;
 
 typedef struct {
@@ -36,3 +38,15 @@ char *server_log(const Server *server);
 
 /* A port of the loopback interface that nobody listens on. */
 guint server_free_port(void);
+
+/* A wait with room for a machine that is busy; no test is expected to need all of it. */
+Wait room(gint64 seconds);
+
+SshTarget target_of(const Server *server);
+
+/* Log in; a failure ends the test with the server's log. */
+SshPeer *connect_to(const Server *server);
+
+/* Run a script, which must end with this status. */
+void check_run(SshPeer *peer, const char *script, const void *input, gsize length, int status,
+               SshResult *ret_result);
