@@ -54,11 +54,11 @@ static char *event_line(const StoreQuery *query, gint64 now_ns)
 static gboolean append_events(GString *text, Store *store, guint lines, gint64 now_ns,
                               GError **error)
 {
-    g_autoptr(StoreQuery) query =
-        store_query_new(store,
-                        "SELECT at_ns, level, campaign, cell_key, message FROM event_list"
-                        " WHERE ifnull(step, '') NOT IN ('begin', 'verdict') ORDER BY event DESC LIMIT :lines",
-                        error);
+    g_autoptr(StoreQuery) query = store_query_new(
+        store,
+        "SELECT at_ns, level, campaign, cell_key, message FROM event_list"
+        " WHERE ifnull(step, '') NOT IN ('begin', 'verdict') ORDER BY event DESC LIMIT :lines",
+        error);
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
     StoreStep step = STORE_ROW;
 

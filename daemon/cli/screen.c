@@ -150,11 +150,11 @@ static void append_line(GString *out, const char *line, const char *end, guint c
     guint used = 0;
 
     while (line < end) {
-        const char *next = *line == '\033' ? after_escape(line) : g_utf8_next_char(line);
-        guint width = *line == '\033' ? 0 : width_of(g_utf8_get_char(line));
+        gboolean escape = *line == '\033';
+        const char *next = escape ? after_escape(line) : g_utf8_next_char(line);
 
-        used += width;
-        if (used <= columns)
+        used += escape ? 0 : width_of(g_utf8_get_char(line));
+        if (escape || used <= columns)
             g_string_append_len(out, line, next - line);
         line = next;
     }
