@@ -182,8 +182,8 @@ void screen_draw(Screen *screen, const char *text)
     screen_size(screen, &columns, &rows);
     g_autofree char *cut = screen_cut(text, columns, rows);
     g_auto(GStrv) lines = g_strsplit(cut, "\n", -1);
-    /* Each row is wiped before it is written: after a row that is full to its last column the cursor
-     * stands on that column. */
+    /* Each row is wiped before it is written: after a row that is full to its last column the
+     * cursor stands on that column. */
     g_autofree char *joined = g_strjoinv("\r\n\033[K", lines);
     const char *rest = g_strv_length(lines) < rows ? "\r\n\033[J" : "";
     g_autofree char *all = g_strconcat("\033[H\033[K", joined, rest, NULL);

@@ -196,7 +196,7 @@ static void build_resources(xmlNode *domain, const DomainXmlInput *input)
     xmlNode *memory = ensure(domain, "memory");
 
     set(memory, "unit", "KiB");
-    set_number(memory, spec->memory > 0 ? spec->memory / KIB : DEFAULT_MEMORY_MIB * KIB);
+    set_number(memory, spec->memory > 0 ? spec->memory / KIB : (guint64)DEFAULT_MEMORY_MIB * KIB);
     drop_all(domain, "currentMemory");
     set_number(ensure(domain, "vcpu"), spec->vcpus);
     if (spec->cpus != NULL)
