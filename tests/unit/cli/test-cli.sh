@@ -2,49 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # vmatrix from outside: exit codes, where output goes, what is refused. No guest is booted.
 # Usage: test-cli.sh VMATRIX
-set -u
-vmatrix=$(realpath "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-unset VMATRIX_DB VMATRIX_INVENTORY VMATRIX_AGENT NO_COLOR
-export HOME=$folder XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state VMATRIX_DB=$folder/test.db
-export VMATRIX_HOST_LOCK=vmatrix-test-cli-$$
-n=0 failed=0
-
-report()
-{
-    n=$((n + 1))
-    if [[ $1 == yes ]]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# out: /' out; sed 's/^/# err: /' err
-        failed=1
-    fi
-}
-
-# holds 'NAME' COMMAND...: the command succeeds
-holds()
-{
-    local name=$1
-    shift
-    if "$@"; then report yes "$name"; else report no "$name"; fi
-}
-
-# gives CODE 'TEXT' ARGUMENTS...: exit code, and a text (a grep -E pattern) on stdout or stderr
-gives()
-{
-    local code=$1 pattern=$2 got
-    shift 2
-    "$vmatrix" "$@" > out 2> err < "${input:-/dev/null}"
-    got=$?
-    if [[ $got == "$code" ]] && cat out err | grep -qE -- "$pattern"; then
-        report yes "$code: vmatrix $*"
-    else
-        report no "vmatrix $*: exit code $got, expected $code and \"$pattern\""
-    fi
-}
+source "$(dirname "$0")/lib.sh" "$1"
 
 cat > plan.yaml <<'END'
 version: 1
@@ -152,5 +110,4 @@ code=$?
 holds "Ctrl-C twice: exit code $code, expected 130" test $code = 130
 gives 0 '^clean' sql --format csv "SELECT verdict FROM run WHERE verdict = 'clean' GROUP BY 1"
 
-echo "1..$n"
-exit $failed
+finish
