@@ -81,7 +81,7 @@ gboolean hv_libvirt_fail(const Hypervisor *hv, const char *what, GError **error)
     VmErrorCode code = error_code(trouble != NULL ? trouble->code : VIR_ERR_OK);
 
     if (hv_libvirt_is_lost(hv))
-        code = VM_ERROR_LOST;
+        code = VM_ERROR_HALT;
     g_set_error(error, VM_ERROR, code, "hypervisor %s: %s: %s", hv->config->name, what, message);
     return FALSE;
 }
@@ -145,6 +145,47 @@ static gboolean check_type(const Hypervisor *hv, GError **error)
     return FALSE;
 }
 
+/* Which URIs have answered in the life of this process: one that does not any more is being
+ * restarted, most likely; one that never did is not there. */
+static gboolean has_answered(const char *uri, gboolean now)
+{
+    static GHashTable *answered;
+
+    if (answered == NULL)
+        answered = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    if (now)
+        g_hash_table_add(answered, g_strdup(uri));
+    return g_hash_table_contains(answered, uri);
+}
+
+/* Connect; where that fails, again and again until the wait ends. */
+static gboolean connect_within(Hypervisor *hv, const Wait *wait)
+{
+    while (!connect_once(hv))
+        if (wait_left_ns(wait) == 0 || wait_sleep(wait, reconnect_pause_ns) != WAIT_TIMEOUT)
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean connect_first(Hypervisor *hv, const Wait *wait, GError **error)
+{
+    LibvirtConnection *connection = hv_libvirt_connection(hv);
+    gboolean answered = has_answered(connection->uri, FALSE);
+    Wait patience = wait_within(wait, answered ? reconnect_limit_ns : 0);
+    g_autofree char *message = NULL;
+
+    if (virInitialize() == 0 && connect_within(hv, &patience))
+        return has_answered(connection->uri, TRUE);
+    if (cancel_is_set(wait->cancel))
+        return wait_fail(wait, WAIT_CANCELLED, "libvirt's connection", error);
+    message = hv_libvirt_message(connection->trouble);
+    g_set_error(error, VM_ERROR, answered ? VM_ERROR_HALT : VM_ERROR_ENVIRONMENT,
+                "hypervisor %s (driver %s): libvirt does not open %s: %s. Is it running? "
+                "(systemctl start libvirtd; without systemd: virtlogd -d; libvirtd -d)",
+                hv->config->name, hv->config->driver, connection->uri, message);
+    return FALSE;
+}
+
 gboolean hv_libvirt_open(Hypervisor *hv, const Wait *wait, GError **error)
 {
     LibvirtConnection *connection = g_new0(LibvirtConnection, 1);
@@ -159,17 +200,8 @@ gboolean hv_libvirt_open(Hypervisor *hv, const Wait *wait, GError **error)
     connection->local = strstr(connection->uri, ":///") != NULL;
     if (cancel_is_set(wait->cancel))
         return wait_fail(wait, WAIT_CANCELLED, "libvirt's connection", error);
-    if (!check_kvm(hv, error))
+    if (!check_kvm(hv, error) || !connect_first(hv, wait, error))
         return FALSE;
-    if (virInitialize() < 0 || !connect_once(hv)) {
-        g_autofree char *message = hv_libvirt_message(connection->trouble);
-
-        g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
-                    "hypervisor %s (driver %s): libvirt does not open %s: %s. Is it running? "
-                    "(systemctl start libvirtd; without systemd: virtlogd -d; libvirtd -d)",
-                    hv->config->name, hv->config->driver, connection->uri, message);
-        return FALSE;
-    }
     if (!check_type(hv, error))
         return FALSE;
     find_user(connection);
@@ -201,11 +233,8 @@ gboolean hv_libvirt_reconnect(Hypervisor *hv, GError **error)
 
     if (connection->handle != NULL)
         virConnectClose(g_steal_pointer(&connection->handle));
-    while (!connect_once(hv)) {
-        if (wait_left_ns(&wait) == 0)
-            return hv_libvirt_fail(hv, "the connection was lost, and cannot be made again", error);
-        wait_sleep(&wait, reconnect_pause_ns);
-    }
+    if (!connect_within(hv, &wait))
+        return hv_libvirt_fail(hv, "the connection was lost, and cannot be made again", error);
     g_message("hypervisor %s: the connection to %s was lost, and is there again", hv->config->name,
               connection->uri);
     return TRUE;
@@ -238,6 +267,22 @@ static CallResult call_once(Hypervisor *hv, const HvDomain *domain, DomainCall c
     if (handle != NULL)
         virDomainFree(handle);
     return result;
+}
+
+gboolean hv_libvirt_ask(Hypervisor *hv, const char *what, ConnectionCall call, gpointer data,
+                        GError **error)
+{
+    if (call(hv_libvirt_connection(hv)->handle, data) >= 0)
+        return TRUE;
+    hv_libvirt_note(hv);
+    if (hv_libvirt_is_lost(hv)) {
+        if (!hv_libvirt_reconnect(hv, error))
+            return FALSE;
+        if (call(hv_libvirt_connection(hv)->handle, data) >= 0)
+            return TRUE;
+        hv_libvirt_note(hv);
+    }
+    return hv_libvirt_fail(hv, what, error);
 }
 
 CallResult hv_libvirt_call(Hypervisor *hv, const HvDomain *domain, const char *what,

@@ -85,20 +85,38 @@ static gboolean is_bridge(const char *name)
     return g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
+typedef struct {
+    const char *name;
+    gboolean known, active;
+} NetworkQuestion;
+
+/* A network that libvirt does not know (or a libvirt without networks) is an answer too. */
+static int ask_network(virConnectPtr handle, gpointer data)
+{
+    NetworkQuestion *question = data;
+    virNetworkPtr network = virNetworkLookupByName(handle, question->name);
+
+    question->known = network != NULL;
+    if (network == NULL)
+        return virConnectIsAlive(handle) == 1 ? 0 : -1;
+    question->active = virNetworkIsActive(network) == 1;
+    virNetworkFree(network);
+    return 0;
+}
+
 /* A libvirt network that is active, or a bridge of the host. */
-static gboolean check_network(const Hypervisor *hv, const char *name, gboolean *ret_bridge,
+static gboolean check_network(Hypervisor *hv, const char *name, gboolean *ret_bridge,
                               GError **error)
 {
     const LibvirtConnection *connection = hv_libvirt_connection(hv);
-    virNetworkPtr network = virNetworkLookupByName(connection->handle, name);
-    int active = network != NULL ? virNetworkIsActive(network) : -1;
+    NetworkQuestion question = {.name = name};
 
-    if (network != NULL)
-        virNetworkFree(network);
-    *ret_bridge = network == NULL && is_bridge(name);
-    if (active == 1 || *ret_bridge)
+    if (!hv_libvirt_ask(hv, "network", ask_network, &question, error))
+        return FALSE;
+    *ret_bridge = !question.known && is_bridge(name);
+    if (question.active || *ret_bridge)
         return TRUE;
-    if (network != NULL)
+    if (question.known)
         g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT,
                     "hypervisor %s: network %s of %s is not active: virsh -c %s net-start %s",
                     hv->config->name, name, connection->uri, connection->uri, name);
@@ -338,6 +356,17 @@ static void end_process(const HvDomain *domain)
         wait_exit(domain, &wait, exit_grace_ns);
 }
 
+/* libvirt has gone, and does not come back: the guest must not live on beside other measurements.
+ * What a later libvirtd finds is a domain without a process. */
+static gboolean end_without_libvirt(HvDomain *domain)
+{
+    end_process(domain);
+    if (!qemu_process_ended(domain->pidfd))
+        return FALSE;
+    domain->started = FALSE;
+    return TRUE;
+}
+
 /* libvirt's destroy fails where QEMU's zombie is reaped late; it succeeds some time after. */
 static gboolean destroy_within(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error)
 {
@@ -350,7 +379,9 @@ static gboolean destroy_within(Hypervisor *hv, HvDomain *domain, const Wait *wai
             domain->started = FALSE;
             return TRUE;
         }
-        if (vm_error_is(local, VM_ERROR_LOST) ||
+        if (vm_error_is(local, VM_ERROR_HALT) && end_without_libvirt(domain))
+            return TRUE;
+        if (vm_error_is(local, VM_ERROR_HALT) ||
             wait_sleep(wait, poll_interval_ns) != WAIT_TIMEOUT || wait_left_ns(wait) == 0) {
             g_propagate_prefixed_error(error, g_steal_pointer(&local), "domain %s: ", domain->name);
             return FALSE;
@@ -389,6 +420,8 @@ static gboolean ask_to_end(Hypervisor *hv, HvDomain *domain, const Wait *wait)
             return TRUE;
         if (error != NULL)
             g_debug("domain %s: %s", domain->name, error->message);
+        if (vm_error_is(error, VM_ERROR_HALT))
+            return FALSE;
         while (result == WAIT_TIMEOUT && clock_mono_ns() < resend && wait_left_ns(wait) > 0) {
             HvState state = HV_STATE_RUNNING;
 
@@ -435,19 +468,29 @@ static char *version_text(unsigned long version)
     return g_strdup_printf("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
+typedef struct {
+    unsigned long libvirt, hypervisor;
+} Versions;
+
+static int get_versions(virConnectPtr handle, gpointer data)
+{
+    Versions *versions = data;
+
+    if (virConnectGetLibVersion(handle, &versions->libvirt) < 0)
+        return -1;
+    return virConnectGetVersion(handle, &versions->hypervisor);
+}
+
 static gboolean connection_facts(Hypervisor *hv, GHashTable *facts, GError **error)
 {
     const LibvirtConnection *connection = hv_libvirt_connection(hv);
-    unsigned long libvirt = 0, hypervisor = 0;
+    Versions versions = {0};
 
-    if (virConnectGetLibVersion(connection->handle, &libvirt) < 0 ||
-        virConnectGetVersion(connection->handle, &hypervisor) < 0) {
-        hv_libvirt_note(hv);
-        return hv_libvirt_fail(hv, "versions", error);
-    }
-    add_fact(facts, "libvirt.version", version_text(libvirt));
+    if (!hv_libvirt_ask(hv, "versions", get_versions, &versions, error))
+        return FALSE;
+    add_fact(facts, "libvirt.version", version_text(versions.libvirt));
     add_fact(facts, "libvirt.uri", g_strdup(connection->uri));
-    add_fact(facts, "hypervisor.version", version_text(hypervisor));
+    add_fact(facts, "hypervisor.version", version_text(versions.hypervisor));
     add_fact(facts, "hypervisor.user", g_strdup(connection->user));
     return TRUE;
 }
@@ -479,8 +522,6 @@ static gboolean qemu_facts(Hypervisor *hv, HvDomain *domain, GHashTable *facts, 
 {
     char *xml = NULL;
 
-    if (hv_libvirt_is_lost(hv) && !hv_libvirt_reconnect(hv, error))
-        return FALSE;
     if (!connection_facts(hv, facts, error))
         return FALSE;
     if (domain == NULL)
@@ -521,38 +562,34 @@ static HvOrphan *read_orphan(virDomainPtr handle)
     return orphan;
 }
 
-static int list_domains(Hypervisor *hv, virDomainPtr **ret_handles)
-{
-    int n = virConnectListAllDomains(hv_libvirt_connection(hv)->handle, ret_handles, 0);
+typedef struct {
+    virDomainPtr *handles;
+    int n;
+} DomainList;
 
-    if (n < 0)
-        hv_libvirt_note(hv);
-    return n;
+static int list_domains(virConnectPtr handle, gpointer data)
+{
+    DomainList *list = data;
+
+    list->n = virConnectListAllDomains(handle, &list->handles, 0);
+    return list->n;
 }
 
 static GPtrArray *qemu_orphans(Hypervisor *hv, GError **error)
 {
     g_autoptr(GPtrArray) orphans = g_ptr_array_new_with_free_func((GDestroyNotify)hv_orphan_free);
-    virDomainPtr *handles = NULL;
-    int n = list_domains(hv, &handles);
+    DomainList list = {0};
 
-    if (n < 0 && hv_libvirt_is_lost(hv)) {
-        if (!hv_libvirt_reconnect(hv, error))
-            return NULL;
-        n = list_domains(hv, &handles);
-    }
-    if (n < 0) {
-        hv_libvirt_fail(hv, "list of domains", error);
+    if (!hv_libvirt_ask(hv, "list of domains", list_domains, &list, error))
         return NULL;
-    }
-    for (int i = 0; i < n; i++) {
-        HvOrphan *orphan = read_orphan(handles[i]);
+    for (int i = 0; i < list.n; i++) {
+        HvOrphan *orphan = read_orphan(list.handles[i]);
 
         if (orphan != NULL)
             g_ptr_array_add(orphans, orphan);
-        virDomainFree(handles[i]);
+        virDomainFree(list.handles[i]);
     }
-    free(handles);
+    free(list.handles);
     return g_steal_pointer(&orphans);
 }
 

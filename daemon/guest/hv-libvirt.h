@@ -31,8 +31,8 @@ gboolean hv_libvirt_is_lost(const Hypervisor *hv);
 /* Open again after a loss (libvirtd was restarted), trying for some seconds. */
 gboolean hv_libvirt_reconnect(Hypervisor *hv, GError **error);
 
-/* Turn the noted failure into a GError that quotes it: "hypervisor NAME: WHAT: MESSAGE". Returns
- * FALSE always. */
+/* Turn the noted failure into a GError that quotes it: "hypervisor NAME: WHAT: MESSAGE". A lost
+ * connection is VM_ERROR_HALT. Returns FALSE always. */
 gboolean hv_libvirt_fail(const Hypervisor *hv, const char *what, GError **error);
 
 /* A failure's message on one line; never NULL; transfer full. */
@@ -47,6 +47,13 @@ typedef int (*DomainCall)(virDomainPtr handle, gpointer data);
  * set): there is no such domain, or it is not running any more. */
 CallResult hv_libvirt_call(Hypervisor *hv, const HvDomain *domain, const char *what,
                            DomainCall call, gpointer data, GError **error);
+
+/* A call on the connection itself: below 0 is libvirt's failure. */
+typedef int (*ConnectionCall)(virConnectPtr handle, gpointer data);
+
+/* Call, and once more after a lost connection. */
+gboolean hv_libvirt_ask(Hypervisor *hv, const char *what, ConnectionCall call, gpointer data,
+                        GError **error);
 
 /* The address operation. */
 gboolean hv_libvirt_address(Hypervisor *hv, HvDomain *domain, const Wait *wait,

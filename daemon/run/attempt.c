@@ -108,7 +108,7 @@ static GBytes *console_read(const Attempt *attempt)
 {
     g_autofree char *path = console_path(attempt);
     gsize length = 0;
-    char *text = path != NULL ? io_read_file(path, 64 * CONSOLE_MAX, &length, NULL) : NULL;
+    char *text = path != NULL ? io_read_file(path, (gsize)64 * CONSOLE_MAX, &length, NULL) : NULL;
 
     if (text == NULL)
         return NULL;
@@ -144,7 +144,8 @@ void attempt_explain(Attempt *attempt, GError **error)
     Wait wait = {.deadline_ns = clock_mono_ns() + death_seen_ns, .guard_fd = -1, .step = "explain"};
     g_autofree char *line = NULL;
 
-    if (error == NULL || *error == NULL || vm_error_is(*error, VM_ERROR_CANCELLED))
+    if (error == NULL || *error == NULL || vm_error_is(*error, VM_ERROR_CANCELLED) ||
+        vm_error_is(*error, VM_ERROR_HALT))
         return;
     if (attempt->guard_fd >= 0 && !vm_error_is(*error, VM_ERROR_TIMEOUT) &&
         wait_fd(&wait, attempt->guard_fd, POLLIN) == WAIT_READY) {

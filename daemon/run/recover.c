@@ -42,21 +42,20 @@ static gboolean destroy_orphans(Hypervisor *hv, const Wait *wait, GError **error
     return TRUE;
 }
 
-static void recover_hypervisor(const Engine *engine, const InventoryHypervisor *config)
+static gboolean recover_hypervisor(const Engine *engine, const InventoryHypervisor *config,
+                                   GError **error)
 {
     Wait wait = {.deadline_ns = clock_mono_ns() + recover_limit_ns,
                  .cancel = engine->stop,
                  .guard_fd = -1,
                  .step = "recover"};
     const struct hypervisor_ops *ops = hypervisor_driver(config->driver);
-    g_autoptr(GError) error = NULL;
     g_autoptr(Hypervisor) hv = NULL;
 
     if (ops == NULL || !ops->has_domain)
-        return;
-    hv = hypervisor_open(config, &wait, &error);
-    if (hv == NULL || !destroy_orphans(hv, &wait, &error))
-        g_warning("recover: hypervisor %s: %s", config->name, error->message);
+        return TRUE;
+    hv = hypervisor_open(config, &wait, error);
+    return hv != NULL && destroy_orphans(hv, &wait, error);
 }
 
 static gboolean recover_folder(const char *path, GError **error)
@@ -87,8 +86,24 @@ static gboolean recover_folders(const Engine *engine, GError **error)
     return TRUE;
 }
 
+/* A hypervisor that does not answer is for its own cells to report, unless a guest of ours may live
+ * on there: nothing is measured beside that. */
+static gboolean orphans_bearable(gboolean claimed, GError **local, GError **error)
+{
+    if (!claimed && !vm_error_is(*local, VM_ERROR_HALT) &&
+        !vm_error_is(*local, VM_ERROR_CANCELLED)) {
+        g_warning("recover: %s", (*local)->message);
+        return TRUE;
+    }
+    if (vm_error_is(*local, VM_ERROR_ENVIRONMENT))
+        (*local)->code = VM_ERROR_HALT;
+    g_propagate_prefixed_error(error, g_steal_pointer(local),
+                               "a guest of an earlier start may still run: ");
+    return FALSE;
+}
+
 /* Each hypervisor that the matrix uses, once. */
-static void recover_domains(const Engine *engine)
+static gboolean recover_domains(const Engine *engine, gboolean claimed, GError **error)
 {
     int axis = plan_axis_index(engine->plan, "hypervisor");
     const PlanAxis *levels = axis >= 0 ? g_ptr_array_index(engine->plan->axes, axis) : NULL;
@@ -96,18 +111,37 @@ static void recover_domains(const Engine *engine)
     for (guint i = 0; levels != NULL && i < levels->levels->len; i++) {
         const PlanLevel *level = g_ptr_array_index(levels->levels, i);
         const InventoryHypervisor *config = inventory_hypervisor(engine->inventory, level->name);
+        g_autoptr(GError) local = NULL;
 
-        if (config != NULL)
-            recover_hypervisor(engine, config);
+        if (config != NULL && !recover_hypervisor(engine, config, &local) &&
+            !orphans_bearable(claimed, &local, error))
+            return FALSE;
     }
+    return TRUE;
+}
+
+/* Whether an earlier life left a run in flight. */
+static gboolean count_claims(const Engine *engine, gint64 *ret_count, GError **error)
+{
+    g_autoptr(StoreQuery) query = store_query_new(
+        engine->store, "SELECT count(*) FROM run WHERE campaign_id = :c AND state = 'running'",
+        error);
+    StoreStep step;
+
+    if (query == NULL || !store_query_bind_int(query, ":c", engine->campaign.id) ||
+        !store_query_step(query, &step, error))
+        return FALSE;
+    *ret_count = store_query_int(query, 0);
+    return TRUE;
 }
 
 gboolean recover_all(Engine *engine, GError **error)
 {
+    gint64 claimed = 0;
     guint claims = 0;
 
-    recover_domains(engine);
-    if (!recover_folders(engine, error) ||
+    if (!count_claims(engine, &claimed, error) || !recover_domains(engine, claimed > 0, error) ||
+        !recover_folders(engine, error) ||
         !store_recover_claims(engine->store, engine->campaign.id, &claims, error))
         return FALSE;
     if (claims > 0)

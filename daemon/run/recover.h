@@ -6,7 +6,8 @@
 
 /* Orphan domains (only with vmatrix's metadata and this lock's name) are destroyed, run folders
  * removed (never a locked overlay), stale claims become interrupted and are queued again. A
- * hypervisor that cannot be reached is a warning: its cells will say so. */
+ * hypervisor that cannot be reached is a warning (its cells will say so), unless a run was left in
+ * flight: then its guest may still be there, and nothing may start. */
 gboolean recover_all(Engine *engine, GError **error);
 
 /* The text that marks a domain as ours: "LOCK CAMPAIGN RUN"; transfer full. */

@@ -19,17 +19,17 @@ static gboolean fail_busy(Store *store, const char *what, GError **error)
                     store->path, what);
         return FALSE;
     }
-    g_set_error(error, VM_ERROR, VM_ERROR_BUSY,
+    g_set_error(error, VM_ERROR, VM_ERROR_HALT,
                 "%s: cannot %s: another process has held the database's write lock for more than "
                 "%.1f s; 'fuser %s' shows which",
                 store->path, what, store->busy_tries * store->busy_ms / 1000.0, store->path);
     return FALSE;
 }
 
-static gboolean fail_environment(Store *store, const char *what, const char *way_out,
-                                 GError **error)
+static gboolean fail_as(Store *store, VmErrorCode code, const char *what, const char *way_out,
+                        GError **error)
 {
-    g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT, "%s: cannot %s: %s; %s", store->path, what,
+    g_set_error(error, VM_ERROR, code, "%s: cannot %s: %s; %s", store->path, what,
                 sqlite3_errmsg(store->db), way_out);
     return FALSE;
 }
@@ -40,20 +40,20 @@ gboolean db_fail(Store *store, const char *what, GError **error)
     case SQLITE_BUSY:
         return fail_busy(store, what, error);
     case SQLITE_FULL:
-        return fail_environment(store, what,
-                                "free space on its disk: what was stored before is whole", error);
+        return fail_as(store, VM_ERROR_HALT, what,
+                       "free space on its disk: what was stored before is whole", error);
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-        return fail_environment(store, what,
-                                "the file and its folder must be writable for this user", error);
+        return fail_as(store, VM_ERROR_ENVIRONMENT, what,
+                       "the file and its folder must be writable for this user", error);
     case SQLITE_IOERR:
-        return fail_environment(store, what, "look at its disk ('dmesg')", error);
+        return fail_as(store, VM_ERROR_HALT, what,
+                       "free space on its disk, or look at it ('dmesg')", error);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return fail_environment(
-            store, what, "the file is damaged: keep a copy, then try 'sqlite3 FILE .recover'",
-            error);
+        return fail_as(store, VM_ERROR_HALT, what,
+                       "the file is damaged: keep a copy, then try 'sqlite3 FILE .recover'", error);
     default:
         g_set_error(error, VM_ERROR, VM_ERROR_FAILED, "%s: cannot %s: %s", store->path, what,
                     sqlite3_errmsg(store->db));

@@ -19,6 +19,7 @@ int vm_error_exit_code(const GError *error)
         return VM_EXIT_INVALID;
     case VM_ERROR_ENVIRONMENT:
     case VM_ERROR_BUSY:
+    case VM_ERROR_HALT:
         return VM_EXIT_ENVIRONMENT;
     case VM_ERROR_CANCELLED:
         return VM_EXIT_INTERRUPTED;

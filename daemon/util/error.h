@@ -19,7 +19,9 @@ typedef enum {
     VM_ERROR_AUTH,        /* the guest refused our key */
     VM_ERROR_UNSUPPORTED, /* this driver or guest cannot do that */
     VM_ERROR_BUSY,        /* someone else holds the lock; the message says who */
-    VM_ERROR_LOST,        /* a connection (SSH, libvirt) was lost */
+    VM_ERROR_LOST,        /* the connection to a guest or an agent was lost */
+    VM_ERROR_HALT, /* what every run needs has gone (the database's disk, libvirt after it had
+                    * answered): no run is to blame, and the queue stops */
 } VmErrorCode;
 
 /* Exit codes of both programs, as the man page lists them. */

@@ -472,6 +472,18 @@ static pid_t daemon_pid(const char *name)
     return text != NULL && text_parse_uint(g_strstrip(text), &pid) ? (pid_t)pid : 0;
 }
 
+static void kill_daemon(void)
+{
+    Wait wait = patient();
+    pid_t pid = daemon_pid("libvirtd.pid");
+    int daemon_fd = pidfd_open(pid, 0);
+
+    g_assert_cmpint(pid, >, 0);
+    g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
+    g_assert_cmpint(wait_fd(&wait, daemon_fd, POLLIN), ==, WAIT_READY);
+    close(daemon_fd);
+}
+
 /* The daemon goes away under a running guest: the next call connects again (which starts a new
  * one), and finds the same guest by its UUID. */
 static void test_daemon_restart(void)
@@ -480,9 +492,9 @@ static void test_daemon_restart(void)
     g_autoptr(Hypervisor) hv = NULL;
     g_autoptr(HvDomain) domain = NULL;
     g_autofree char *owner = NULL;
-    Wait wait = patient();
-    pid_t pid, qemu;
-    int daemon_fd;
+    g_autoptr(GHashTable) facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autoptr(GError) error = NULL;
+    pid_t qemu;
 
     fixture_init(&f);
     hv = open_or_skip(&f);
@@ -490,17 +502,18 @@ static void test_daemon_restart(void)
         return;
     domain = start(hv, &f);
     qemu = domain->pid;
-    pid = daemon_pid("libvirtd.pid");
-    g_assert_cmpint(pid, >, 0);
-    daemon_fd = pidfd_open(pid, 0);
-    g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
-    g_assert_cmpint(wait_fd(&wait, daemon_fd, POLLIN), ==, WAIT_READY);
-    close(daemon_fd);
+    kill_daemon();
     g_assert_cmpint(state_of(hv, domain), ==, HV_STATE_RUNNING);
     g_assert_cmpint(domain->pid, ==, qemu);
     g_assert_true(process_is_qemu(qemu));
     owner = orphan_owner(hv, f.spec.uuid);
     g_assert_cmpstr(owner, ==, f.spec.owner);
+    /* Calls on the connection itself survive too. */
+    kill_daemon();
+    hv->ops->facts(hv, domain, facts, &error);
+    g_assert_no_error(error);
+    expect_fact(facts, "domain.xml", f.spec.uuid);
+    kill_daemon();
     destroy(hv, domain);
 }
 

@@ -281,7 +281,7 @@ static void test_busy_is_bounded(void)
     sqlite3_busy_timeout(other->db, 5);
     g_assert_true(store_invocation_begin(f.store, &invocation, &id, NULL));
     g_assert_false(store_host_key_set(other, "g", "k", &error));
-    g_assert_error(error, VM_ERROR, VM_ERROR_BUSY);
+    g_assert_error(error, VM_ERROR, VM_ERROR_HALT);
     g_assert_nonnull(strstr(error->message, "another process"));
     g_clear_error(&error);
     g_assert_true(store_invocation_commit(f.store, NULL));
@@ -335,7 +335,7 @@ static void test_full(void)
     g_assert_true(db_exec(f.store, "test", limit, NULL));
     g_assert_true(store_invocation_begin(f.store, &invocation, &id, NULL));
     g_assert_false(store_samples_add(f.store, id, &metric, values, 200000, 0, &error));
-    g_assert_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT);
+    g_assert_error(error, VM_ERROR, VM_ERROR_HALT);
     g_assert_nonnull(strstr(error->message, "free space"));
     g_clear_error(&error);
     /* Whoever goes on all the same does not get half an invocation. */
