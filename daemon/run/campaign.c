@@ -13,6 +13,7 @@
 #include "store/steer.h"
 #include "util/error.h"
 #include "util/fault.h"
+#include "util/log.h"
 #include "util/text.h"
 
 enum { SPACE_MIN_MIB = 64 };
@@ -161,11 +162,11 @@ static void tell_hooks(const Engine *engine, const CampaignTotals *totals)
     if (totals->outcome == CAMPAIGN_STOPPED)
         return;
     facts.event = totals->outcome == CAMPAIGN_PAUSED ? HOOK_PAUSED : HOOK_CAMPAIGN_FINISHED;
-    hook_run_all(engine->options->hooks, &facts, engine->options->cancel);
+    hook_run_all(engine->options->hooks, &facts, HOOK_LIMIT_NS, engine->options->cancel);
 }
 
-gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
-                      CampaignTotals *ret_totals, GError **error)
+static gboolean run_whole(Store *store, gint64 campaign, const CampaignOptions *options,
+                          CampaignTotals *ret_totals, GError **error)
 {
     g_auto(Engine) engine = {0};
     g_autoptr(HostLock) lock = host_lock_new(error);
@@ -189,6 +190,18 @@ gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *opti
     tell_hooks(&engine, &totals);
     *ret_totals = totals;
     return TRUE;
+}
+
+gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
+                      CampaignTotals *ret_totals, GError **error)
+{
+    g_autofree char *id = g_strdup_printf("%" G_GINT64_FORMAT, campaign);
+    gboolean ok;
+
+    log_set_subject(LOG_CAMPAIGN, id);
+    ok = run_whole(store, campaign, options, ret_totals, error);
+    log_set_subject(LOG_CAMPAIGN, NULL);
+    return ok;
 }
 
 int campaign_exit_code(const CampaignTotals *totals)

@@ -9,6 +9,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fault.h"
+#include "util/log.h"
 
 /* One run in flight, and what came of it. */
 typedef struct {
@@ -25,7 +26,7 @@ typedef struct {
 } Flight;
 
 /* Good-bye, shutdown and the undoing of every step, each with its own deadline below this. */
-static const gint64 down_limit_ns = 5 * 60 * CLOCK_NS_PER_S;
+static const gint64 down_limit_ns = 300 * CLOCK_NS_PER_S;
 
 static void flight_clear(Flight *flight)
 {
@@ -46,6 +47,7 @@ static gboolean enter_step(void *data, const char *step, gint64 limit_ns, GError
     const CampaignOptions *options = flight->engine->options;
     const CampaignWatch *watch = options->watch;
 
+    log_set_subject(LOG_STEP, step);
     if (options->alive != NULL)
         options->alive(options->alive_data, limit_ns);
     if (!store_step_enter(flight->engine->store, flight->run->id, step, clock_wall_ns(), error))
@@ -196,7 +198,7 @@ static void flight_judge(Flight *flight, const GError *error)
 {
     const InvokeTotals *invocations = &flight->invocations;
 
-    if (vm_error_is(error, VM_ERROR_CANCELLED)) {
+    if (vm_error_is(error, VM_ERROR_CANCELLED) || vm_error_is(error, VM_ERROR_HALT)) {
         flight->verdict = "interrupted";
         flight->reason = g_strdup(error->message);
     } else if (error != NULL) {
@@ -296,11 +298,21 @@ static void tell_hooks(const Flight *flight)
                        .total = flight->totals->total};
 
     if (g_str_equal(flight->verdict, "failed"))
-        hook_run_all(engine->options->hooks, &facts, engine->stop);
+        hook_run_all(engine->options->hooks, &facts, HOOK_LIMIT_NS, engine->stop);
 }
 
-gboolean flight_run(Engine *engine, const StoreRun *run, CampaignTotals *totals, gint64 eta_ns,
-                    gint64 *ret_duration_ns, GError **error)
+/* What the journal's lines from here on are about; NULL: no run. */
+static void log_flight(const StoreRun *run)
+{
+    g_autofree char *id = run != NULL ? g_strdup_printf("%" G_GINT64_FORMAT, run->id) : NULL;
+
+    log_set_subject(LOG_RUN, id);
+    log_set_subject(LOG_CELL, run != NULL ? run->cell_key : NULL);
+    log_set_subject(LOG_STEP, NULL);
+}
+
+static gboolean flight_whole(Engine *engine, const StoreRun *run, CampaignTotals *totals,
+                             gint64 eta_ns, gint64 *ret_duration_ns, GError **error)
 {
     g_auto(Flight) flight = {.engine = engine, .run = run, .totals = totals, .eta_ns = eta_ns};
     const CampaignWatch *watch = engine->options->watch;
@@ -327,5 +339,19 @@ gboolean flight_run(Engine *engine, const StoreRun *run, CampaignTotals *totals,
     if (watch != NULL && watch->finished != NULL)
         watch->finished(watch->data, run, flight.verdict, flight.reason, *ret_duration_ns, totals);
     tell_hooks(&flight);
-    return TRUE;
+    if (!vm_error_is(local, VM_ERROR_HALT))
+        return TRUE;
+    g_propagate_error(error, g_steal_pointer(&local));
+    return FALSE;
+}
+
+gboolean flight_run(Engine *engine, const StoreRun *run, CampaignTotals *totals, gint64 eta_ns,
+                    gint64 *ret_duration_ns, GError **error)
+{
+    gboolean ok;
+
+    log_flight(run);
+    ok = flight_whole(engine, run, totals, eta_ns, ret_duration_ns, error);
+    log_flight(NULL);
+    return ok;
 }

@@ -4,7 +4,7 @@
 #include "run/campaign.h"
 #include "run/engine.h"
 
-/* Do the run, judge it, store it, count it in totals. FALSE only when the store fails: a run that
- * failed is a row. */
+/* Do the run, judge it, store it, count it in totals. FALSE only when the store fails, or when what
+ * every run needs has gone (VM_ERROR_HALT): a run that failed is a row. */
 gboolean flight_run(Engine *engine, const StoreRun *run, CampaignTotals *totals, gint64 eta_ns,
                     gint64 *ret_duration_ns, GError **error);

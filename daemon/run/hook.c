@@ -10,8 +10,6 @@
 #include "util/spawn.h"
 #include "util/text.h"
 
-static const gint64 hook_limit_ns = 30 * CLOCK_NS_PER_S;
-
 const char *hook_event_name(HookEvent event)
 {
     static const char *const names[] = {
@@ -46,9 +44,10 @@ static char *facts_json(const HookFacts *facts)
     return copy;
 }
 
-static void hook_run(const char *path, const HookFacts *facts, const char *json, Cancel *cancel)
+static void hook_run(const char *path, const HookFacts *facts, const char *json, gint64 limit_ns,
+                     Cancel *cancel)
 {
-    Wait wait = {.deadline_ns = clock_mono_ns() + hook_limit_ns,
+    Wait wait = {.deadline_ns = clock_mono_ns() + limit_ns,
                  .cancel = cancel,
                  .guard_fd = -1,
                  .step = "hook"};
@@ -74,7 +73,7 @@ static int by_name(gconstpointer a, gconstpointer b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void hook_run_all(const char *folder, const HookFacts *facts, Cancel *cancel)
+void hook_run_all(const char *folder, const HookFacts *facts, gint64 limit_ns, Cancel *cancel)
 {
     g_autoptr(GDir) dir = folder != NULL ? g_dir_open(folder, 0, NULL) : NULL;
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -92,6 +91,6 @@ void hook_run_all(const char *folder, const HookFacts *facts, Cancel *cancel)
         const char *path = g_ptr_array_index(paths, i);
 
         if (access(path, X_OK) == 0 && g_file_test(path, G_FILE_TEST_IS_REGULAR))
-            hook_run(path, facts, json, cancel);
+            hook_run(path, facts, json, limit_ns, cancel);
     }
 }

@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "store/store.h"
+#include "util/clock.h"
 #include "util/wait.h"
 
 typedef enum { HOOK_CAMPAIGN_FINISHED, HOOK_RUN_FAILED, HOOK_PAUSED } HookEvent;
@@ -22,5 +23,8 @@ typedef struct {
 /* "campaign-finished", "run-failed", "paused". */
 const char *hook_event_name(HookEvent event);
 
-/* Run every executable file of folder (NULL: nothing to do), in the order of their names. */
-void hook_run_all(const char *folder, const HookFacts *facts, Cancel *cancel);
+#define HOOK_LIMIT_NS (30 * CLOCK_NS_PER_S)
+
+/* Run every executable file of folder (NULL: nothing to do), in the order of their names, each for
+ * limit_ns at most. */
+void hook_run_all(const char *folder, const HookFacts *facts, gint64 limit_ns, Cancel *cancel);

@@ -12,6 +12,15 @@ void log_init(LogLevel level);
 /* Say more or less from now on. */
 void log_set_level(LogLevel level);
 
+/* What the lines that follow are about: fields of their records in the journal (VMATRIX_CAMPAIGN,
+ * VMATRIX_CELL, VMATRIX_RUN, VMATRIX_STEP), so that "journalctl VMATRIX_RUN=12" finds them. NULL
+ * takes a field away. */
+typedef enum { LOG_CAMPAIGN, LOG_CELL, LOG_RUN, LOG_STEP } LogSubject;
+void log_set_subject(LogSubject subject, const char *value);
+
+/* Where records go in place of the journal; NULL: to standard error as text. For tests. */
+void log_set_sink(GLogWriterFunc sink, gpointer data);
+
 /* Between these two nothing is written: lines are kept in memory (at most 1000, then counted) and
  * come out at log_release(). Held while an invocation runs: the observer stays silent. */
 void log_hold(void);
