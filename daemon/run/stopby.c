@@ -4,27 +4,45 @@
 #include "store/steer.h"
 #include "util/clock.h"
 
+/* The first moment after now_s at which the local clock shows this minute of this date, 0 when
+ * there is none: the clock may show it twice (summer time ends), or skip it (it begins). */
+static gint64 moment_of(GTimeZone *zone, GDateTime *date, gint minute, gint64 now_s)
+{
+    static const GTimeType types[] = {G_TIME_TYPE_DAYLIGHT, G_TIME_TYPE_STANDARD};
+    int year, month, day;
+
+    g_date_time_get_ymd(date, &year, &month, &day);
+    g_autoptr(GDateTime) shown = g_date_time_new_utc(year, month, day, minute / 60, minute % 60, 0);
+    g_autoptr(GDateTime) rounded =
+        g_date_time_new(zone, year, month, day, minute / 60, minute % 60, 0);
+    gint64 local = g_date_time_to_unix(shown), skipped = g_date_time_to_unix(rounded);
+    gboolean exists = FALSE;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
+        int interval = g_time_zone_find_interval(zone, types[i], local);
+
+        if (interval < 0)
+            continue;
+        exists = TRUE;
+        if (local - g_time_zone_get_offset(zone, interval) > now_s)
+            return local - g_time_zone_get_offset(zone, interval);
+    }
+    return !exists && skipped > now_s ? skipped : 0;
+}
+
 gint64 stopby_next(gint64 now_ns, gint minute, GTimeZone *zone)
 {
     g_autoptr(GTimeZone) local = zone != NULL ? g_time_zone_ref(zone) : g_time_zone_new_local();
     g_autoptr(GDateTime) utc = g_date_time_new_from_unix_utc(now_ns / CLOCK_NS_PER_S);
     g_autoptr(GDateTime) now = g_date_time_to_timezone(utc, local);
-    int year, month, day;
+    gint64 at = 0;
 
-    if (minute < 0)
-        return 0;
-    g_date_time_get_ymd(now, &year, &month, &day);
-    for (int later = 0; later <= 2; later++) {
-        g_autoptr(GDateTime) midnight = g_date_time_new(local, year, month, day, 0, 0, 0);
-        g_autoptr(GDateTime) date = g_date_time_add_days(midnight, later);
-        g_autoptr(GDateTime) at =
-            g_date_time_new(local, g_date_time_get_year(date), g_date_time_get_month(date),
-                            g_date_time_get_day_of_month(date), minute / 60, minute % 60, 0);
+    for (int later = 0; minute >= 0 && at == 0 && later <= 2; later++) {
+        g_autoptr(GDateTime) date = g_date_time_add_days(now, later);
 
-        if (at != NULL && g_date_time_to_unix(at) > now_ns / CLOCK_NS_PER_S)
-            return g_date_time_to_unix(at) * CLOCK_NS_PER_S;
+        at = moment_of(local, date, minute, now_ns / CLOCK_NS_PER_S);
     }
-    return 0;
+    return at * CLOCK_NS_PER_S;
 }
 
 gboolean stopby_init(StopBy *stopby, Engine *engine, GError **error)

@@ -3,22 +3,11 @@
  * verdict is, that the next runs go on, and that nothing is left. */
 #include <glib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "run/campaign.h"
+#include "fixture.h"
 #include "run/lock.h"
 #include "run/submit.h"
 #include "util/error.h"
-#include "util/io.h"
-#include "util/log.h"
-
-typedef struct {
-    char *folder;
-    char *db;
-    char *plan, *inventory;
-    Store *store;
-    Cancel *cancel;
-} Fixture;
 
 static const char plan_head[] = "version: 1\n"
                                 "plan: engine\n"
@@ -29,68 +18,16 @@ static const char plan_head[] = "version: 1\n"
                                 "idle: off\n"
                                 "limits: {invocation: 2s, boot: 2s}\n";
 
-static void write_file(const char *path, const char *text)
-{
-    g_autoptr(GError) error = NULL;
-
-    io_replace_file(path, text, strlen(text), 0600, &error);
-    g_assert_no_error(error);
-}
-
-static void fixture_init(Fixture *fixture, gconstpointer data)
-{
-    g_autoptr(GError) error = NULL;
-    g_autofree char *count = NULL;
-
-    fixture->folder = g_dir_make_tmp("vmatrix-run-XXXXXX", &error);
-    g_assert_no_error(error);
-    fixture->db = g_build_filename(fixture->folder, "test.db", NULL);
-    fixture->plan = g_build_filename(fixture->folder, "plan.yaml", NULL);
-    fixture->inventory = g_build_filename(fixture->folder, "inventory.yaml", NULL);
-    count = g_build_filename(fixture->folder, "count", NULL);
-    g_setenv("FAKE_AGENT_COUNT", count, TRUE);
-    g_setenv("FAKE_AGENT", "good", TRUE);
-    write_file(fixture->inventory, "version: 1\n");
-    fixture->store = store_open(fixture->db, STORE_READ_WRITE, &error);
-    g_assert_no_error(error);
-    fixture->cancel = cancel_new();
-}
-
-static void fixture_finish(Fixture *fixture, gconstpointer data)
-{
-    g_autoptr(GError) error = NULL;
-
-    store_free(fixture->store);
-    cancel_free(fixture->cancel);
-    io_remove_tree(fixture->folder, &error);
-    g_assert_no_error(error);
-    g_free(fixture->folder);
-    g_free(fixture->db);
-    g_free(fixture->plan);
-    g_free(fixture->inventory);
-}
-
 static gint64 submit(Fixture *fixture, const char *workloads)
 {
     g_autofree char *text = g_strdup_printf("%sworkloads: [%s]\n", plan_head, workloads);
-    SubmitRequest request = {.plan_path = fixture->plan,
-                             .inventory_path = fixture->inventory,
-                             .agent = g_getenv("FAKE_AGENT_PATH")};
-    g_autoptr(GError) error = NULL;
-    guint cells = 0, skipped = 0;
-    gint64 campaign = 0;
 
-    write_file(fixture->plan, text);
-    submit_campaign(fixture->store, &request, &campaign, &cells, &skipped, &error);
-    g_assert_no_error(error);
-    g_assert_cmpuint(cells, ==, 1);
-    g_assert_cmpuint(skipped, ==, 0);
-    return campaign;
+    return fixture_submit(fixture, text);
 }
 
 static CampaignTotals run(Fixture *fixture, const char *modes, const char *workloads)
 {
-    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    CampaignOptions options = fixture_options(fixture);
     gint64 campaign = submit(fixture, workloads);
     CampaignTotals totals = {0};
     g_autoptr(GError) error = NULL;
@@ -99,35 +36,6 @@ static CampaignTotals run(Fixture *fixture, const char *modes, const char *workl
     campaign_run(fixture->store, campaign, &options, &totals, &error);
     g_assert_no_error(error);
     return totals;
-}
-
-/* First column of the first row, as text; NULL when there is no row. Transfer full. */
-static char *ask(Fixture *fixture, const char *sql)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(StoreQuery) query = store_query_new(fixture->store, sql, &error);
-    StoreStep step = STORE_END;
-
-    g_assert_no_error(error);
-    store_query_step(query, &step, &error);
-    g_assert_no_error(error);
-    return step == STORE_ROW ? g_strdup(store_query_text(query, 0)) : NULL;
-}
-
-#define assert_answer(fixture, sql, expected)                                                      \
-    do {                                                                                           \
-        g_autofree char *answer_ = ask(fixture, sql);                                              \
-        g_assert_cmpstr(answer_, ==, expected);                                                    \
-    } while (0)
-
-static void assert_nothing_left(Fixture *fixture)
-{
-    g_autofree char *runs = g_build_filename(fixture->folder, "runs", NULL);
-    g_autoptr(GError) error = NULL;
-    g_autoptr(GDir) dir = g_dir_open(runs, 0, &error);
-
-    g_assert_no_error(error);
-    g_assert_null(g_dir_read_name(dir));
 }
 
 static void test_good(Fixture *fixture, gconstpointer data)
@@ -170,7 +78,8 @@ static void assert_second_fails(Fixture *fixture, const char *mode, const char *
     CampaignTotals totals = run(fixture, modes, "fake.one");
     g_autofree char *sql = g_strdup_printf(
         "SELECT count(*) FROM run WHERE verdict = 'failed' AND reason LIKE '%s'", like);
-    g_autofree char *reason = ask(fixture, "SELECT reason FROM run WHERE verdict = 'failed'");
+    g_autofree char *reason =
+        fixture_ask(fixture, "SELECT reason FROM run WHERE verdict = 'failed'");
 
     g_test_message("%s: %s", mode, reason);
     g_assert_cmpint(totals.done, ==, 3);
@@ -263,11 +172,11 @@ static void test_cancel(Fixture *fixture, gconstpointer data)
 {
     gint64 campaign = submit(fixture, "fake.one");
     CampaignWatch watch = {.finished = stop_at_second, .data = fixture};
-    CampaignOptions options = {
-        .agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel, .watch = &watch};
+    CampaignOptions options = fixture_options(fixture);
     CampaignTotals totals = {0};
     g_autoptr(GError) error = NULL;
 
+    options.watch = &watch;
     campaign_run(fixture->store, campaign, &options, &totals, &error);
     g_assert_no_error(error);
     g_assert_cmpint(totals.done, ==, 1);
@@ -280,7 +189,7 @@ static void test_cancel(Fixture *fixture, gconstpointer data)
 static void test_recover(Fixture *fixture, gconstpointer data)
 {
     gint64 campaign = submit(fixture, "fake.one");
-    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    CampaignOptions options = fixture_options(fixture);
     g_auto(StoreRun) stale = {0};
     CampaignTotals totals = {0};
     StoreClaim claim;
@@ -300,7 +209,7 @@ static void test_recover(Fixture *fixture, gconstpointer data)
 static void test_lock(Fixture *fixture, gconstpointer data)
 {
     gint64 campaign = submit(fixture, "fake.one");
-    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    CampaignOptions options = fixture_options(fixture);
     CampaignTotals totals = {0};
     g_autoptr(GError) error = NULL;
     g_autoptr(HostLock) lock = host_lock_new(&error);
@@ -322,7 +231,7 @@ static void test_unknown_workload(Fixture *fixture, gconstpointer data)
     guint cells, skipped;
     gint64 campaign;
 
-    write_file(fixture->plan, text);
+    write_file(fixture->plan, text, 0600);
     g_assert_false(submit_campaign(fixture->store, &request, &campaign, &cells, &skipped, &error));
     g_assert_true(vm_error_is(error, VM_ERROR_INVALID));
     g_assert_nonnull(strstr(error->message, "plan.yaml:9:"));
@@ -349,11 +258,7 @@ int main(int argc, char **argv)
         {"/campaign/lock", test_lock},
         {"/campaign/unknown-workload", test_unknown_workload},
     };
-    g_autofree char *lock = g_strdup_printf("vmatrix-test-%d", (int)getpid());
-
-    g_setenv("VMATRIX_HOST_LOCK", lock, TRUE);
-    g_test_init(&argc, &argv, NULL);
-    log_init(LOG_QUIET);
+    fixture_begin(&argc, &argv);
     for (gsize i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].path, Fixture, NULL, fixture_init, tests[i].test, fixture_finish);
     return g_test_run();
