@@ -115,25 +115,49 @@ gives 0 '^campaign 3 \(tiny\): 1 run that failed is queued again' retry 3
 holds 'vmatrixd runs it again' \
     wait_until "SELECT group_concat(verdict, '/') FROM run WHERE campaign_id = 3 AND block = 0" failed/clean
 wait_until "SELECT state FROM campaign WHERE id = 3" "done"
+
+# ---- many readers while it runs ----
+gives 0 '^campaign 5 ' submit fifty.yaml
+wait_until "SELECT state FROM campaign WHERE id = 5" running
+readers=()
+for reader in $(seq 200); do
+    if ((reader % 2)); then
+        "$vmatrix" status > /dev/null 2>> readers &
+    else
+        "$vmatrix" sql 'SELECT count(*) FROM result' > /dev/null 2>> readers &
+    fi
+    readers+=($!)
+done
+lost=0
+for reader in "${readers[@]}"; do
+    wait "$reader" || lost=$((lost + 1))
+done
+cp readers err
+holds "200 readers at once: $lost failed" test $lost = 0 -a ! -s readers
+wait_until "SELECT state FROM campaign WHERE id = 5" "done"
+written=$(ask "SELECT count(*) || '/' || (SELECT count(*) FROM result
+    WHERE campaign = 5) AS written FROM run WHERE campaign_id = 5 AND verdict = 'clean'")
+holds "and no write was lost: $written runs and samples" test "$written" = 50/150
+
 kill -TERM $daemon
 wait $daemon
 code=$? daemon=
 holds "vmatrixd ends on SIGTERM" test $code = 0
 
 # ---- the morning page ----
-gives 0 '^campaign 5 ' submit fifty.yaml
+gives 0 '^campaign 6 ' submit fifty.yaml
 change "
 UPDATE campaign SET state = 'done', started_ns = 1700000000000000000,
-       ended_ns = 1700030000000000000 WHERE id = 5;
+       ended_ns = 1700030000000000000 WHERE id = 6;
 UPDATE run SET state = 'done', verdict = 'clean', started_ns = 1700000000000000000,
-       ended_ns = 1700000001000000000, duration_ns = 1000000000 WHERE campaign_id = 5;
-UPDATE run SET verdict = 'failed', reason = 'ssh: no banner within 60 s' WHERE campaign_id = 5 AND block = 6;
-UPDATE run SET verdict = 'failed', reason = 'QEMU ended in the middle of an invocation' WHERE campaign_id = 5 AND block IN (17, 40);
-UPDATE run SET verdict = 'contaminated', reason = 'cron took 12 % of its CPU' WHERE campaign_id = 5 AND block = 3;
-INSERT INTO phase SELECT id, 0, 'ssh', started_ns, 900000000 FROM run WHERE campaign_id = 5;
-INSERT INTO phase SELECT id, 1, 'gate', started_ns, 100000000 FROM run WHERE campaign_id = 5;
+       ended_ns = 1700000001000000000, duration_ns = 1000000000 WHERE campaign_id = 6;
+UPDATE run SET verdict = 'failed', reason = 'ssh: no banner within 60 s' WHERE campaign_id = 6 AND block = 6;
+UPDATE run SET verdict = 'failed', reason = 'QEMU ended in the middle of an invocation' WHERE campaign_id = 6 AND block IN (17, 40);
+UPDATE run SET verdict = 'contaminated', reason = 'cron took 12 % of its CPU' WHERE campaign_id = 6 AND block = 3;
+INSERT INTO phase SELECT id, 0, 'ssh', started_ns, 900000000 FROM run WHERE campaign_id = 6;
+INSERT INTO phase SELECT id, 1, 'gate', started_ns, 100000000 FROM run WHERE campaign_id = 6;
 INSERT INTO raw_output (run_id, stream, length, content)
-SELECT min(id), 'console', 15, zlib('login:' || char(27) || '[2Jevil' || char(13, 10)) FROM run WHERE campaign_id = 5;
+SELECT min(id), 'console', 15, zlib('login:' || char(27) || '[2Jevil' || char(13, 10)) FROM run WHERE campaign_id = 6;
 "
 gives 0 '^failed   2 x QEMU ended in the middle of an invocation' summary
 cp out page
@@ -145,7 +169,7 @@ holds 'how long it took' grep -q '(8h 20m)' page
 holds 'how long each phase took' grep -q 'ssh 90 % (45.0 s, mean 0.90 s), gate 10 %' page
 holds 'what to look at first' grep -q '^look at  1. ' page
 holds 'on one screen' test "$(wc -l < page)" -le 24 -a "$(wc -L < page)" -le 80
-gives 0 '"failed_and_done_again": 0' summary 5 --json
+gives 0 '"failed_and_done_again": 0' summary 6 --json
 holds 'the same in JSON' python3 -c 'import json
 page = json.load(open("out"))
 assert [(g["runs"], [(c["cell"], c["blocks"]) for c in g["cells"]]) for g in page["failed"]] == [
@@ -154,7 +178,7 @@ assert page["phases"][0]["phase"] == "ssh" and page["runs"]["clean"] == 46'
 gives 2 'no campaign' summary 99
 
 # ---- what guests print ----
-run=$(ask "SELECT min(id) FROM run WHERE campaign_id = 5")
+run=$(ask "SELECT min(id) FROM run WHERE campaign_id = 6")
 "$vmatrix" log "run:$run" --console > out 2> err
 holds 'into a pipe a console goes as it was' grep -q $'login:\033\[2Jevil\r' out
 python3 - "$vmatrix" "$run" > out 2> err <<'END'
@@ -164,6 +188,6 @@ END
 holds 'on a terminal its control characters are shown, not obeyed' grep -q 'login:\\x1b\[2Jevil' out
 holds '… and none is left' eval "! grep -q $'\033' out"
 gives 0 'nothing was printed there' log "run:$run" --raw
-gives 0 '"stream": "console"' log 5 --console --json
+gives 0 '"stream": "console"' log 6 --console --json
 
 finish
