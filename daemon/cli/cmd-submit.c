@@ -162,10 +162,10 @@ const Command command_submit = {
     .arguments = "PLAN",
     .group = "Queue",
     .summary = "put a plan into the queue, for vmatrixd",
-    .about = "Checks the plan, expands it, puts it into the database as one campaign, and prints\n"
-             "the campaign's number and UUID. vmatrixd runs it, after those of a higher priority\n"
-             "and those that were submitted before. --at 22:00 is the next time at which this\n"
-             "host's clock shows that.\n",
+    .about = "Checks the plan, expands it, puts it into the database as one campaign, and\n"
+             "prints the campaign's number and UUID. vmatrixd runs it, after those of a higher\n"
+             "priority and those that were submitted before. --at 22:00 is the next time at\n"
+             "which this host's clock shows that.\n",
     .example = "vmatrix submit night.yaml --at 22:00",
     .min_words = 1,
     .max_words = 1,
