@@ -312,11 +312,10 @@ const Command command_log = {
     .arguments = "CAMPAIGN|RUN",
     .group = "Queue",
     .summary = "what happened, and what was printed there",
-    .about =
-        "Prints what happened in a campaign (its number, the beginning of its UUID, or\n"
-        "\"latest\"), or in one run of it (\"run:17\"; a number that is no campaign's will do),\n"
-        "in the order in which it happened. With --console and --raw it prints what the\n"
-        "guests and the tools wrote.\n",
+    .about = "Prints what happened in a campaign (its number, the beginning of its UUID, or\n"
+             "\"latest\"), or in one run of it (\"run:17\"; a number that is no campaign's will\n"
+             "do), in the order in which it happened. With --console and --raw it prints what\n"
+             "the guests and the tools wrote.\n",
     .example = "vmatrix log run:17 --console",
     .min_words = 1,
     .max_words = 1,

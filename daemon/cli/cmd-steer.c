@@ -191,8 +191,8 @@ const Command command_pause = {
     .arguments = "[CAMPAIGN]",
     .group = "Queue",
     .summary = "stop after the run in flight",
-    .about = "Pauses the campaign, or without CAMPAIGN each that has not ended: the run in flight\n"
-             "goes on to its end, and no other is begun before \"vmatrix resume\".\n",
+    .about = "Pauses the campaign, or without CAMPAIGN each that has not ended: the run in\n"
+             "flight goes on to its end, and no other is begun before \"vmatrix resume\".\n",
     .example = "vmatrix pause",
     .max_words = 1,
     .run = run_pause,
@@ -238,8 +238,8 @@ const Command command_retry = {
     .group = "Queue",
     .summary = "run again what failed, and nothing else",
     .about = "Queues each cell and block whose last run failed once more, as a new attempt at\n"
-             "the end of its block. A campaign that had ended is open again; the failed runs are\n"
-             "kept.\n",
+             "the end of its block. A campaign that had ended is open again; the failed runs\n"
+             "are kept.\n",
     .example = "vmatrix retry latest",
     .min_words = 1,
     .max_words = 1,

@@ -240,10 +240,9 @@ const Command command_watch = {
     .arguments = "",
     .group = "Queue",
     .summary = "the queue as it changes, until q is pressed",
-    .about =
-        "Shows what \"vmatrix status\" prints and what happened last, and draws it again when\n"
-        "the database has changed, at most once a second. Nothing is drawn while an\n"
-        "invocation runs. With --json it prints a line instead, for programs.\n",
+    .about = "Shows what \"vmatrix status\" prints and what happened last, and draws it again\n"
+             "when the database has changed, at most once a second: so it is quiet while an\n"
+             "invocation runs. With --json it prints a line instead, for programs.\n",
     .example = "vmatrix watch",
     .run = run_watch,
 };
