@@ -63,9 +63,9 @@ const Command command_status = {
     .arguments = "[CAMPAIGN]",
     .group = "Queue",
     .summary = "what is done, left, and running now",
-    .about = "Prints a row a campaign: those that ended last, then the queue in its order: what\n"
-             "is done, left and failed, when it will end by the runs measured so far, and when\n"
-             "it must have stopped; then the cell and step that run now.\n",
+    .about = "Prints a row a campaign: those that ended last, then the queue in its order:\n"
+             "what is done, left and failed, when it will end by the runs measured so far, and\n"
+             "when it must have stopped; then the cell and step that run now.\n",
     .example = "vmatrix status --json",
     .max_words = 1,
     .options = options,
