@@ -43,7 +43,7 @@ if [[ -d /run/systemd/system ]]; then
     systemctl start libvirtd || fail "systemctl start libvirtd failed: systemctl status libvirtd"
 else
     # QEMU's console goes through virtlogd, which must be there first.
-    pgrep -x virtlogd >/dev/null || start virtlogd
+    kill -0 "$(cat /run/virtlogd.pid 2>/dev/null)" 2>/dev/null || start virtlogd
     start libvirtd
 fi
 wait_answer || fail "libvirtd runs, but $uri does not answer: $(virsh -c "$uri" version 2>&1 | tail -n 1)"
