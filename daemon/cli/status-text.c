@@ -18,20 +18,21 @@ gboolean status_is_served(void)
     return sockets != NULL && strstr(sockets, line) != NULL;
 }
 
-/* "campaign 3, block 2: guest=micro vcpus=2 (attempt 2): measure since 22:14:03" */
+/* "campaign 3: measure since 22:14:03, block 2: guest=micro vcpus=2 (attempt 2)": what may be too
+ * long for a screen stands last. */
 static void append_flight(GString *text, const StatusCampaign *campaign, gint64 now_ns)
 {
     gint64 since = campaign->step != NULL ? campaign->step_entered_ns : campaign->run_started_ns;
     g_autofree char *time = daytime_format_exact(since, now_ns);
 
-    g_string_append_printf(text, "campaign %" G_GINT64_FORMAT ", block %u: %s", campaign->id,
+    g_string_append_printf(text, "campaign %" G_GINT64_FORMAT ": %s since %s, block %u: %s",
+                           campaign->id, campaign->step != NULL ? campaign->step : "begun", time,
                            campaign->block + 1, campaign->cell_key);
     if (campaign->workload != NULL)
         g_string_append_printf(text, " %s", campaign->workload);
     if (campaign->attempt > 1)
         g_string_append_printf(text, " (attempt %u)", campaign->attempt);
-    g_string_append_printf(text, ": %s since %s\n",
-                           campaign->step != NULL ? campaign->step : "begun", time);
+    g_string_append_c(text, '\n');
 }
 
 static gboolean is_due(const StatusCampaign *campaign, gint64 now_ns)
