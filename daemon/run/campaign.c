@@ -165,6 +165,39 @@ static void tell_hooks(const Engine *engine, const CampaignTotals *totals)
     hook_run_all(engine->options->hooks, &facts, HOOK_LIMIT_NS, engine->options->cancel);
 }
 
+/* The campaigns that have a run in flight: row ids. Under the host lock nobody alive has one. */
+static GArray *campaigns_in_flight(Store *store, GError **error)
+{
+    g_autoptr(StoreQuery) query = store_query_new(
+        store, "SELECT DISTINCT campaign_id FROM run WHERE state = 'running' ORDER BY 1", error);
+    g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(gint64));
+    StoreStep step = STORE_ROW;
+
+    if (query == NULL)
+        return NULL;
+    while (store_query_step(query, &step, error) && step == STORE_ROW) {
+        gint64 id = store_query_int(query, 0);
+
+        g_array_append_val(ids, id);
+    }
+    return step == STORE_END ? g_steal_pointer(&ids) : NULL;
+}
+
+/* Under the lock: each of them, also those that will not be run again (cancelled meanwhile). */
+static gboolean recover_in_flight(Store *store, const CampaignOptions *options, GError **error)
+{
+    g_autoptr(GArray) ids = campaigns_in_flight(store, error);
+
+    for (guint i = 0; ids != NULL && i < ids->len; i++) {
+        g_auto(Engine) engine = {0};
+
+        if (!engine_init(&engine, store, g_array_index(ids, gint64, i), options, error) ||
+            !recover_all(&engine, error))
+            return FALSE;
+    }
+    return ids != NULL;
+}
+
 static gboolean run_whole(Store *store, gint64 campaign, const CampaignOptions *options,
                           CampaignTotals *ret_totals, GError **error)
 {
@@ -174,8 +207,8 @@ static gboolean run_whole(Store *store, gint64 campaign, const CampaignOptions *
     g_auto(Eta) eta = {0};
     StopBy stopby;
 
-    if (lock == NULL || !engine_init(&engine, store, campaign, options, error) ||
-        !recover_all(&engine, error))
+    if (lock == NULL || !recover_in_flight(store, options, error) ||
+        !engine_init(&engine, store, campaign, options, error) || !recover_all(&engine, error))
         return FALSE;
     warm_bases(&engine);
     eta_init(&eta, engine.matrix->n_cells);
@@ -190,6 +223,13 @@ static gboolean run_whole(Store *store, gint64 campaign, const CampaignOptions *
     tell_hooks(&engine, &totals);
     *ret_totals = totals;
     return TRUE;
+}
+
+gboolean campaign_recover(Store *store, const CampaignOptions *options, GError **error)
+{
+    g_autoptr(HostLock) lock = host_lock_new(error);
+
+    return lock != NULL && recover_in_flight(store, options, error);
 }
 
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,

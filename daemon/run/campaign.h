@@ -49,5 +49,10 @@ typedef struct {
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,
                       CampaignTotals *ret_totals, GError **error);
 
+/* Clean up after a process that died in the middle of a run, whatever its campaign: what
+ * campaign_run() does first. For a daemon that has nothing to run. VM_ERROR_BUSY when another
+ * process measures. */
+gboolean campaign_recover(Store *store, const CampaignOptions *options, GError **error);
+
 /* The exit code for these totals: VM_EXIT_DONE, _CELL_FAILED or _PARTIAL. */
 int campaign_exit_code(const CampaignTotals *totals);

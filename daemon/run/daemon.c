@@ -76,12 +76,23 @@ static void work_on(Store *store, const DaemonOptions *options, gint64 campaign)
               campaign, totals.done, totals.failed, totals.dropped);
 }
 
+/* Whatever was in flight when the last process died, also where nothing of it is queued any more.
+ */
+static void clean_up(Store *store, const DaemonOptions *options)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!campaign_recover(store, &options->campaign, &error) && !vm_error_is(error, VM_ERROR_BUSY))
+        g_warning("recover: %s", error->message);
+}
+
 gboolean daemon_run(Store *store, const DaemonOptions *options, GError **error)
 {
     g_autoptr(StoreWatch) watch = store_watch_new(store_path(store), error);
 
     if (watch == NULL)
         return FALSE;
+    clean_up(store, options);
     while (!cancel_is_set(options->campaign.cancel)) {
         gint64 now = clock_wall_ns(), campaign = 0, at = 0;
         StoreNext next;

@@ -11,6 +11,10 @@
 #include "util/error.h"
 #include "util/io.h"
 
+/* Those who ask and those who wait are never accepted, and must all find room (the kernel's own
+ * limit is net.core.somaxconn, 4096). */
+enum { BACKLOG = 4096 };
+
 struct HostLock {
     int fd;
 };
@@ -60,7 +64,7 @@ HostLock *host_lock_new(GError **error)
     autofd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, length) == 0 &&
-        listen(fd, 16) == 0) {
+        listen(fd, BACKLOG) == 0) {
         HostLock *lock = g_new0(HostLock, 1);
 
         lock->fd = io_steal_fd(&fd);

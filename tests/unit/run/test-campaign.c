@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "run/lock.h"
 #include "run/submit.h"
+#include "store/steer.h"
 #include "util/error.h"
 
 static const char plan_head[] = "version: 1\n"
@@ -206,6 +207,41 @@ static void test_recover(Fixture *fixture, gconstpointer data)
     assert_answer(fixture, "SELECT count(*) FROM sample", "30");
 }
 
+/* Also a campaign that nobody runs again: it was cancelled while its process was dead. */
+static void test_recover_cancelled(Fixture *fixture, gconstpointer data)
+{
+    gint64 campaign = submit(fixture, "fake.one");
+    CampaignOptions options = {.agent = g_getenv("FAKE_AGENT_PATH"), .cancel = fixture->cancel};
+    g_auto(StoreRun) stale = {0};
+    StoreClaim claim;
+    g_autoptr(GError) error = NULL;
+
+    store_run_claim(fixture->store, campaign, "earlier-boot", &stale, &claim, &error);
+    g_assert_no_error(error);
+    store_campaign_cancel(fixture->store, campaign, &error);
+    g_assert_no_error(error);
+    campaign_recover(fixture->store, &options, &error);
+    g_assert_no_error(error);
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE state IN ('running', 'queued')", "0");
+    assert_answer(fixture, "SELECT count(*) FROM run WHERE verdict = 'interrupted'", "1");
+    assert_answer(fixture, "SELECT state FROM campaign", "cancelled");
+}
+
+/* However many ask, the holder is named. */
+static void test_lock_crowd(Fixture *fixture, gconstpointer data)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(HostLock) lock = host_lock_new(&error);
+
+    g_assert_no_error(error);
+    for (int i = 0; i < 100; i++) {
+        g_autoptr(GError) busy = NULL;
+
+        g_assert_null(host_lock_new(&busy));
+        g_assert_nonnull(strstr(busy->message, "test-campaign"));
+    }
+}
+
 static void test_lock(Fixture *fixture, gconstpointer data)
 {
     gint64 campaign = submit(fixture, "fake.one");
@@ -255,7 +291,9 @@ int main(int argc, char **argv)
         {"/campaign/fast-clock", test_fast_clock},
         {"/campaign/cancel", test_cancel},
         {"/campaign/recover", test_recover},
+        {"/campaign/recover-cancelled", test_recover_cancelled},
         {"/campaign/lock", test_lock},
+        {"/campaign/lock-crowd", test_lock_crowd},
         {"/campaign/unknown-workload", test_unknown_workload},
     };
     fixture_begin(&argc, &argv);
