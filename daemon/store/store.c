@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -212,6 +213,18 @@ static gboolean check_readable(const char *path, MigrateFile file, GError **erro
     return FALSE;
 }
 
+/* The database may be reached by a link: its log lies beside the file itself. */
+static void resolve_path(Store *store)
+{
+    char *real = realpath(store->path, NULL);
+
+    if (real == NULL)
+        return;
+    g_free(store->path);
+    store->path = g_strdup(real);
+    free(real);
+}
+
 Store *store_open(const char *path, StoreMode mode, GError **error)
 {
     g_autoptr(Store) store = store_new(path, mode);
@@ -223,6 +236,7 @@ Store *store_open(const char *path, StoreMode mode, GError **error)
         return NULL;
     if (!(mode == STORE_READ_ONLY ? open_reader : open_writer)(store, error))
         return NULL;
+    resolve_path(store);
     return g_steal_pointer(&store);
 }
 

@@ -20,6 +20,7 @@ typedef enum { STORE_READ_ONLY, STORE_READ_WRITE } StoreMode;
 Store *store_open(const char *path, StoreMode mode, GError **error);
 void store_free(Store *store); /* accepts NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Store, store_free)
+/* Of the file itself, links resolved. */
 const char *store_path(const Store *store);
 
 /* Where the database is when no --db is given: $VMATRIX_DB, /var/lib/vmatrix/vmatrix.db for root,
