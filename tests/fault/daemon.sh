@@ -6,10 +6,62 @@
 vmatrixd=$VMATRIX_BUILD/daemon/vmatrixd
 daemon_pid=
 
-# Start the daemon on this test's database: daemon_start [NAME=VALUE…]
+# Start the daemon on this test's database, with $state/vmatrixd.conf if it is there: daemon_start [NAME=VALUE…]
+# shellcheck disable=SC2120
 daemon_start() {
-    env "$@" "$vmatrixd" --db "$state/vmatrix.db" >>"$state/daemon.log" 2>&1 </dev/null &
+    local options=(--db "$state/vmatrix.db")
+    [[ ! -e $state/vmatrixd.conf ]] || options+=(--config "$state/vmatrixd.conf")
+    env "$@" "$vmatrixd" "${options[@]}" >>"$state/daemon.log" 2>&1 </dev/null &
     daemon_pid=$!
+}
+
+# For what needs no guest: bare cells, and the fake agent of the unit tests, each of whose sessions behaves as the
+# next word of FAKE_AGENT says.
+need_fake_agent() {
+    export VMATRIX_AGENT=$VMATRIX_SOURCE/tests/unit/run/fake-agent.py
+    export FAKE_AGENT_COUNT=$state/sessions FAKE_AGENT=good
+    echo "version: 1" >"$state/inventory.yaml"
+}
+
+# Submit bare cells: submit_bare NAME BOOTS SAMPLES [OPTION OF SUBMIT…]; sets campaign.
+# shellcheck disable=SC2034 # for those who source this
+submit_bare() {
+    local name=$1
+    cat >"$state/$name.yaml" <<END
+version: 1
+plan: $name
+axes:
+  hypervisor: [bare]
+workloads: [fake.one]
+repeat: {boots: $2, invocations: 1, samples: $3}
+idle: off
+limits: {invocation: 10m, boot: 60s}
+END
+    shift 3
+    vm submit "$state/$name.yaml" --json "$@"
+    [[ $status == 0 ]] || bail "submit $name" "$err"
+    campaign=$(jq ".[0].campaign" <<<"$out")
+}
+
+# Wait until a command succeeds, at most SECONDS: eventually SECONDS WHAT COMMAND…
+eventually() {
+    local what=$2 seconds=$1 _
+    shift 2
+    for _ in $(seq $((seconds * 10))); do
+        ! "$@" || return 0
+        sleep 0.1
+    done
+    fail "$what, within $seconds s" "$(tail -20 "$state/daemon.log")"
+}
+
+# Whether a query's answer is this: answers QUERY TEXT
+answers() {
+    [[ $(sql "$1") == "$2" ]]
+}
+
+# Whether the daemon has logged a line with this.
+logged() {
+    grep -qs -- "$1" "$state/daemon.log"
 }
 
 # Wait until it has ended by itself, at most SECONDS; sets daemon_status.

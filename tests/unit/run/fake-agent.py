@@ -48,7 +48,7 @@ def measure(mode, number):
     elif mode == "hangs":
         time.sleep(3600)
     send(type="begin", invocation=number, t=now())
-    time.sleep(1.2 if mode == "fast" else 0.01)
+    time.sleep({"fast": 1.2, "slow": 3}.get(mode, 0.01))
     send(type="end", invocation=number, t=now())
 
 
@@ -84,8 +84,9 @@ def session():
             measure(mode, request["invocation"])
         elif kind == "collect":
             number = request["invocation"]
-            send(type="sample", invocation=number, metric="latency", unit="ns", direction="lower",
-                 revision=1, values=[float(i + 1) for i in range(values)])
+            for first in range(0, values, 1000):
+                send(type="sample", invocation=number, metric="latency", unit="ns", direction="lower",
+                     revision=1, values=[float(i + 1) for i in range(first, min(values, first + 1000))])
             send(type="done", invocation=number, samples=values + (1 if mode == "miscounts" else 0))
             sent += values
         elif kind == "bye":
