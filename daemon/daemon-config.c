@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/scalar.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/text.h"
@@ -10,6 +11,7 @@
 #define GROUP "daemon"
 
 static const gint64 default_retry_ns = 60 * CLOCK_NS_PER_S;
+static const gint64 retry_max_ns = 24 * 3600 * CLOCK_NS_PER_S;
 static const char *const keys[] = {"database", "work", "hooks", "log", "retry", NULL};
 
 void daemon_config_clear(DaemonConfig *config)
@@ -39,17 +41,13 @@ static gboolean parse_log(const char *path, const char *text, LogLevel *ret_leve
     return fail(path, "log", "must be quiet, normal, verbose or debug", error);
 }
 
-/* "60s", "10m": as in plans, but for whole seconds and minutes only. */
 static gboolean parse_retry(const char *path, const char *text, gint64 *ret_ns, GError **error)
 {
-    gsize length = strlen(text);
-    g_autofree char *number = g_strndup(text, length > 0 ? length - 1 : 0);
-    guint64 value;
+    gint64 ns;
 
-    if (!text_parse_uint(number, &value) || value == 0 || value > 86400 ||
-        (text[length - 1] != 's' && text[length - 1] != 'm'))
-        return fail(path, "retry", "must be a time such as 60s or 10m", error);
-    *ret_ns = (gint64)value * CLOCK_NS_PER_S * (text[length - 1] == 'm' ? 60 : 1);
+    if (scalar_parse_duration(text, &ns) != SCALAR_OK || ns < CLOCK_NS_PER_S || ns > retry_max_ns)
+        return fail(path, "retry", "must be a time such as 60s or 10m, from 1s to 24h", error);
+    *ret_ns = ns;
     return TRUE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fixture.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ void fixture_begin(int *argc, char ***argv)
     g_autofree char *lock = g_strdup_printf("vmatrix-test-%d", (int)getpid());
 
     g_setenv("VMATRIX_HOST_LOCK", lock, TRUE);
+    signal(SIGPIPE, SIG_IGN); /* as both programs do */
     g_test_init(argc, argv, NULL);
     log_init(LOG_QUIET);
 }
