@@ -11,7 +11,7 @@
 #define GROUP "daemon"
 
 static const gint64 default_retry_ns = 60 * CLOCK_NS_PER_S;
-static const gint64 retry_max_ns = 24 * 3600 * CLOCK_NS_PER_S;
+static const gint64 retry_max_ns = (gint64)86400 * CLOCK_NS_PER_S;
 static const char *const keys[] = {"database", "work", "hooks", "log", "retry", NULL};
 
 void daemon_config_clear(DaemonConfig *config)

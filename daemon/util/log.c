@@ -45,12 +45,10 @@ static void field_clear(gpointer data)
 
 static void record_add(Record *record, const char *key, const void *value, gssize length)
 {
-    /* One byte more, always NUL: a text without a length stays one. */
-    gsize size = length < 0 ? strlen(value) : (gsize)length;
-    char *copy = g_malloc0(size + 1);
-    GLogField field = {.key = g_strdup(key), .value = copy, .length = length};
+    /* Always with a NUL at its end: a text without a length stays one. */
+    GString *copy = g_string_new_len(value, length);
+    GLogField field = {.key = g_strdup(key), .value = g_string_free(copy, FALSE), .length = length};
 
-    memcpy(copy, value, size);
     g_array_append_val(record->fields, field);
 }
 

@@ -127,8 +127,8 @@ static void test_harmless(Fixture *fixture, gconstpointer data)
     g_autofree char *broken = g_build_filename(folder, "6-is-no-program", NULL);
     write_file(broken, "#!/no/such/interpreter\n", 0700);
     since = clock_mono_ns();
-    run_hooks(fixture, 2 * CLOCK_NS_PER_S);
-    g_assert_cmpint(clock_mono_ns() - since, >=, 2 * CLOCK_NS_PER_S);
+    run_hooks(fixture, 5 * CLOCK_NS_PER_S);
+    g_assert_cmpint(clock_mono_ns() - since, >=, 5 * CLOCK_NS_PER_S);
     text = heard(fixture);
     g_assert_true(g_str_has_prefix(text, "7-tells run-failed: {"));
 }
