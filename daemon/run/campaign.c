@@ -35,8 +35,10 @@ static void warm_bases(Engine *engine)
 
         /* One that cannot be read is for the cells that boot it to report. */
         for (guint j = 0; j < G_N_ELEMENTS(paths); j++)
-            if (paths[j] != NULL)
+            if (paths[j] != NULL) {
+                engine_tell_reading(engine, paths[j]);
                 host_cache_warm(paths[j], NULL);
+            }
     }
 }
 

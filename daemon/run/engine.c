@@ -13,7 +13,10 @@
 #include "util/error.h"
 #include "util/io.h"
 
-enum { AGENT_SIZE_MAX = 64 << 20 };
+enum {
+    AGENT_SIZE_MAX = 64 << 20,
+    READ_RATE_MIN = 10 << 20, /* bytes a second of a slow disk */
+};
 
 char *engine_work_folder(const Store *store, const char *work)
 {
@@ -151,6 +154,16 @@ GBytes *engine_agent(Engine *engine, const InventoryGuest *guest, GError **error
     return bytes;
 }
 
+void engine_tell_reading(const Engine *engine, const char *path)
+{
+    const CampaignOptions *options = engine->options;
+    struct stat st;
+
+    if (options->alive != NULL && stat(path, &st) == 0)
+        options->alive(options->alive_data,
+                       ((gint64)st.st_size / READ_RATE_MIN + 1) * CLOCK_NS_PER_S);
+}
+
 /* The digest of one image; the store remembers it by path, size, time and inode. */
 static const char *image_digest(Engine *engine, const char *path, GError **error)
 {
@@ -171,6 +184,7 @@ static const char *image_digest(Engine *engine, const char *path, GError **error
                                 &digest, error))
         return NULL;
     if (digest == NULL) {
+        engine_tell_reading(engine, path);
         digest = io_digest_file(path, error);
         if (digest == NULL || !store_image_digest_set(engine->store, path, (guint64)st.st_size,
                                                       mtime_ns, st.st_ino, digest, error))

@@ -40,6 +40,10 @@ char *engine_agent_find(GError **error);
 char *engine_work_folder(const Store *store, const char *work);
 gboolean engine_make_work(const char *work, GError **error);
 
+/* A whole image is about to be read, which takes long where it is large: before that a sign of life
+ * that says how long. */
+void engine_tell_reading(const Engine *engine, const char *path);
+
 /* Digests of the guest's images (disk, kernel, initrd) as facts "image.disk.sha256" and so on; read
  * anew only when the file changed. */
 gboolean engine_image_facts(Engine *engine, const InventoryGuest *guest, GHashTable *facts,
