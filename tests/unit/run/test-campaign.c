@@ -105,7 +105,7 @@ static void test_garbage(Fixture *fixture, gconstpointer data)
 
 static void test_dies(Fixture *fixture, gconstpointer data)
 {
-    assert_second_fails(fixture, "dies", "%process ended%");
+    assert_second_fails(fixture, "dies", "%agent ended (exit status 139%");
 }
 
 static void test_hangs(Fixture *fixture, gconstpointer data)
