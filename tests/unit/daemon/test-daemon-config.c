@@ -109,7 +109,7 @@ static void test_bad(void)
         {"[daemon]\nhook = /a\n", "hook: unknown key; did you mean \"hooks\"?"},
         {"[daemon]\nretyr = 5s\n", "retyr: unknown key; did you mean \"retry\"?"},
         {"[daemon]\ninventory = /a\n", "inventory: unknown key; there are database, work, hooks"},
-        {"[deamon]\nlog = quiet\n", "deamon: unknown group; there is only [daemon]"},
+        {"[service]\nlog = quiet\n", "service: unknown group; there is only [daemon]"},
         {"[daemon]\nlog = quiet\n[other]\na = b\n", "other: unknown group"},
         {"log = quiet\n", "Key file"},
         {"[daemon]\nlog quiet\n", "log quiet"},

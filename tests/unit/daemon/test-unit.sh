@@ -16,7 +16,7 @@ report() {
         echo "ok $count - $1"
     else
         echo "not ok $count - $1"
-        sed 's/^/# /' <<<"$2"
+        while IFS= read -r line; do echo "# $line"; done <<<"$2"
     fi
 }
 
