@@ -10,7 +10,7 @@ usage() {
     cat <<'END'
 usage: run-tests.sh [--full] [--no-guests] [--no-install]
 
-  --full        also each fuzzer for $FUZZ_SECONDS (600)
+  --full        also what takes long, and each fuzzer for $FUZZ_SECONDS (600)
   --no-guests   leave out what boots guests
   --no-install  do not install packages
 END
@@ -125,6 +125,7 @@ main() {
         tests guests build/test --suite integration --suite fault
     fi
     if [[ $full == yes ]]; then
+        tests full build/test --suite full
         fuzz
     fi
     echo "== after $((SECONDS - started)) s"
