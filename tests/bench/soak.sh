@@ -43,8 +43,8 @@ for number in $(seq "$kills"); do
     more_work
     before=$(clean_runs)
     invocations=$(sql "SELECT count(*) FROM invocation WHERE state = 'done'")
-    # Most runs take 6 to 10 s: the kills fall into all of it.
-    pause=$((RANDOM % 12000))
+    # Most runs take 6 to 10 s: the kills fall into all of it, and now and then a run ends.
+    pause=$((RANDOM % 20000))
     daemon_start
     sleep "$(printf '%d.%03d' $((pause / 1000)) $((pause % 1000)))"
     kill -KILL "$daemon_pid"
@@ -63,6 +63,7 @@ is "$kills kills, after each of which all invariants hold" "$broken" 0
 daemon_start
 queue_wait 300 || fail "the queue ends" "$(tail -20 "$state/daemon.log")"
 daemon_stop
+note "given up after 20 interruptions: $(given_up)"
 note "$(sql "SELECT count(*), verdict FROM run WHERE state = 'done' GROUP BY 2" | tr '\n' ' ')"
 is "every cell of every block is done once" \
     "$(($(clean_runs) + $(given_up)))" "$(sql "SELECT sum(blocks * cells) FROM campaign")"
