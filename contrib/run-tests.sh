@@ -105,7 +105,7 @@ prepare() {
     if [[ -z ${VMATRIX_REAPER:-} ]]; then
         VMATRIX_REAPER=1 exec tests/reaper.py "$0" "$@"
     fi
-    trap '((${#daemons[@]} == 0)) || kill "${daemons[@]}"' EXIT
+    trap '((${#daemons[@]} == 0)) || kill "${daemons[@]}" 2>/dev/null' EXIT
 }
 
 main() {
@@ -114,14 +114,16 @@ main() {
     prepare "$@"
     configure build/test
     configure build/asan -Db_sanitize=address,undefined -Db_lundef=false
+    if [[ $guests == yes ]]; then
+        contrib/libvirt.sh >build/daemons || give_up "libvirt does not answer"
+        mapfile -t daemons < <(cut -d ' ' -f 1 build/daemons)
+        contrib/guests/micro.sh || give_up "the small guest could not be built"
+    fi
     tests unit build/test --suite unit --suite fuzz --suite lint
     tests sanitizers build/asan --suite unit --suite fuzz
     mapfile -t programs < <(test_programs build/test)
     tests valgrind build/test --wrapper "$PWD/tests/valgrind.sh" --timeout-multiplier 10 "${programs[@]}"
     if [[ $guests == yes ]]; then
-        contrib/libvirt.sh >build/daemons || give_up "libvirt does not answer"
-        mapfile -t daemons < <(cut -d ' ' -f 1 build/daemons)
-        contrib/guests/micro.sh || give_up "the small guest could not be built"
         tests guests build/test --suite integration --suite fault
     fi
     if [[ $full == yes ]]; then
