@@ -27,6 +27,7 @@ enum {
     BANNER_MAX_MS = 1000,
     PAUSE_FIRST_MS = 20,
     PAUSE_MAX_MS = 250,
+    PAUSE_ANSWERED_MS = 40, /* each try costs the guest an interrupt, while it boots */
     ANSWERS_QUICK =
         150, /* tries that the guest itself answered, before the pause grows for them too */
     GUARD_GRACE_MS = 500,
@@ -451,7 +452,7 @@ SshPeer *ssh_peer_connect(const SshTarget *target, const Wait *wait, SshTimes *r
          * and waiting longer would be seen in the time of the boot. */
         way.answers = way.silent ? way.answers : way.answers + 1;
         if (!way.silent && way.answers <= ANSWERS_QUICK)
-            pause_ms = PAUSE_FIRST_MS;
+            pause_ms = PAUSE_ANSWERED_MS;
         WaitResult nap = wait_sleep(wait, pause_ms * CLOCK_NS_PER_MS);
 
         if ((nap != WAIT_TIMEOUT || wait_left_ns(wait) == 0) &&

@@ -9,7 +9,7 @@
 #   naive     the same with a new connection for each step
 #
 # The floor is what no program can save: the create call, create to the banner (seen by banner.py, which asks every
-# 10 ms), the agent's own work and the destroy call. Own time is total less floor.
+# 50 ms), the agent's own work and the destroy call. Own time is total less floor.
 #
 # usage: overhead.sh [BUILD] [PAIRS]
 #
