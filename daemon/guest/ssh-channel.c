@@ -138,14 +138,17 @@ static gboolean channel_read(Channel *base, const Wait *wait, void *buffer, gsiz
     return TRUE;
 }
 
-/* Give some of data as far as the window lets it; *ret_put may be 0. */
+/* Give some of data as far as the window lets it; *ret_put may be 0. The other side may close at
+ * any time, also while this handles what has come: that is no error here, and nothing more is
+ * taken. */
 static gboolean put_some(SshChannel *channel, const Wait *wait, const char *data, gsize length,
                          gsize *ret_put, GError **error)
 {
     gsize piece = MIN(MIN(length, PIECE), ssh_channel_window_size(channel->raw));
-    int put = piece > 0 ? ssh_channel_write(channel->raw, data, (uint32_t)piece) : 0;
+    int put =
+        piece > 0 && !channel->closed ? ssh_channel_write(channel->raw, data, (uint32_t)piece) : 0;
 
-    if (put < 0 && put != SSH_AGAIN)
+    if (put < 0 && put != SSH_AGAIN && !channel->closed)
         return ssh_peer_lost(channel->peer, wait, "writing", error);
     *ret_put = (gsize)MAX(put, 0);
     return TRUE;
@@ -176,7 +179,8 @@ static gboolean channel_write(Channel *base, const Wait *wait, const void *data,
             return FALSE;
         at += put;
         length -= put;
-        if (put == 0 && !ssh_peer_await(channel->peer, wait, "room in the agent's input", error))
+        if (put == 0 && !channel->closed &&
+            !ssh_peer_await(channel->peer, wait, "room in the agent's input", error))
             return FALSE;
     }
     return TRUE;
@@ -378,7 +382,8 @@ gboolean ssh_script_feed(Channel *base, const Wait *wait, const void *data, gsiz
             return FALSE;
         at += put;
         length -= put;
-        if (put == 0 && !ssh_peer_await(channel->peer, wait, "room in a script's input", error))
+        if (put == 0 && !channel->closed &&
+            !ssh_peer_await(channel->peer, wait, "room in a script's input", error))
             return FALSE;
     }
     return TRUE;
