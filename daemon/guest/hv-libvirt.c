@@ -26,6 +26,7 @@ static const gint64 acpi_resend_ns = 3 * CLOCK_NS_PER_S;
 static const gint64 poll_interval_ns = 200 * CLOCK_NS_PER_MS;
 /* libvirt itself waits up to 15 s for a process that takes its time to die. */
 static const gint64 destroy_grace_ns = 30 * CLOCK_NS_PER_S;
+static const gint64 settle_grace_ns = 15 * CLOCK_NS_PER_S;
 static const gint64 exit_grace_ns = 5 * CLOCK_NS_PER_S;
 
 static gboolean not_cancelled(const Wait *wait, const char *what, GError **error)
@@ -262,22 +263,6 @@ static gboolean start_fail(Hypervisor *hv, const HvDomain *domain, GError **erro
     return FALSE;
 }
 
-static gboolean qemu_start(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error)
-{
-    if (!not_cancelled(wait, "the guest's start", error))
-        return FALSE;
-    if (!create_once(hv, domain)) {
-        if (!hv_libvirt_is_lost(hv))
-            return start_fail(hv, domain, error);
-        if (!create_again(hv, domain, error))
-            return FALSE;
-    }
-    domain->started = TRUE;
-    if (hv_libvirt_connection(hv)->local && domain->pidfd < 0)
-        qemu_process_find(domain->name, domain->uuid, &domain->pid, &domain->pidfd);
-    return TRUE;
-}
-
 /* ---- state ---- */
 
 static HvState map_state(int state)
@@ -400,6 +385,79 @@ static gboolean destroy_now(Hypervisor *hv, HvDomain *domain, const char *step, 
 static gboolean qemu_destroy(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error)
 {
     return destroy_now(hv, domain, wait->step, error);
+}
+
+/* ---- start ---- */
+
+/* Where the process can be seen, hold on to it; TRUE when it is held, or cannot be seen from here.
+ */
+static gboolean hold_process(Hypervisor *hv, HvDomain *domain)
+{
+    if (!hv_libvirt_connection(hv)->local || domain->pidfd >= 0)
+        return TRUE;
+    return qemu_process_find(domain->name, domain->uuid, &domain->pid, &domain->pidfd);
+}
+
+/* A libvirtd that comes back ends the guests whose start it had not finished: what was found must
+ * be seen running before it is believed. */
+static gboolean settled(Hypervisor *hv, HvDomain *domain, const Wait *wait)
+{
+    Wait grace = wait_within(wait, settle_grace_ns);
+
+    do {
+        HvState state;
+
+        if (!qemu_state(hv, domain, &state, NULL) ||
+            (state != HV_STATE_RUNNING && state != HV_STATE_PAUSED))
+            return FALSE;
+        if (state == HV_STATE_RUNNING && hold_process(hv, domain))
+            return TRUE;
+    } while (wait_sleep(&grace, poll_interval_ns) == WAIT_TIMEOUT && wait_left_ns(&grace) > 0);
+    return FALSE;
+}
+
+/* The connection was lost while the guest was started. */
+static gboolean start_again(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error)
+{
+    if (!create_again(hv, domain, error))
+        return FALSE;
+    if (settled(hv, domain, wait))
+        return TRUE;
+    /* Half started, or gone: away with it, and once more from the beginning. */
+    domain->started = TRUE;
+    if (!destroy_now(hv, domain, "start", error))
+        return FALSE;
+    if (domain->pidfd >= 0)
+        close(domain->pidfd);
+    domain->pidfd = -1;
+    return create_once(hv, domain) || hv_libvirt_fail(hv, "start", error);
+}
+
+static gboolean qemu_start(Hypervisor *hv, HvDomain *domain, const Wait *wait, GError **error)
+{
+    HvState state = HV_STATE_RUNNING;
+
+    if (!not_cancelled(wait, "the guest's start", error))
+        return FALSE;
+    if (!create_once(hv, domain)) {
+        if (!hv_libvirt_is_lost(hv))
+            return start_fail(hv, domain, error);
+        if (!start_again(hv, domain, wait, error))
+            return FALSE;
+    }
+    domain->started = TRUE;
+    if (hold_process(hv, domain))
+        return TRUE;
+    /* Nothing would tell of its end: so it must not have come already. */
+    if (!qemu_state(hv, domain, &state, error))
+        return FALSE;
+    if (state == HV_STATE_RUNNING || state == HV_STATE_PAUSED)
+        return TRUE;
+    g_set_error(error, VM_ERROR, VM_ERROR_GUEST_DIED,
+                "hypervisor %s: %s ended as soon as it was started; see its log under "
+                "/var/log/libvirt",
+                hv->config->name, domain->name);
+    return FALSE;
 }
 
 static int press_button(virDomainPtr handle, gpointer data)
