@@ -61,6 +61,18 @@ static gboolean add_campaigns(Store *store, const char *sql, gint64 value, GPtrA
 
 /* ---- of each campaign ---- */
 
+/* The query about this campaign, at its first row. NULL with error; *ret_step STORE_END: no row. */
+static StoreQuery *first_row(Store *store, const char *sql, gint64 campaign, StoreStep *ret_step,
+                             GError **error)
+{
+    g_autoptr(StoreQuery) query = store_query_new(store, sql, error);
+
+    if (query == NULL)
+        return NULL;
+    store_query_bind_int(query, ":campaign", campaign);
+    return store_query_step(query, ret_step, error) ? g_steal_pointer(&query) : NULL;
+}
+
 static void count_runs(StatusCampaign *campaign, const char *state, const char *verdict,
                        gint64 count)
 {
@@ -118,13 +130,10 @@ static const char earlier_sql[] =
 
 static gboolean load_earlier(Store *store, StatusCampaign *campaign, GError **error)
 {
-    g_autoptr(StoreQuery) query = store_query_new(store, earlier_sql, error);
-    StoreStep step;
+    StoreStep step = STORE_END;
+    g_autoptr(StoreQuery) query = first_row(store, earlier_sql, campaign->id, &step, error);
 
     if (query == NULL)
-        return FALSE;
-    store_query_bind_int(query, ":campaign", campaign->id);
-    if (!store_query_step(query, &step, error))
         return FALSE;
     if (step == STORE_ROW)
         campaign->mean_ns = llround(store_query_real(query, 0));
@@ -139,13 +148,10 @@ static const char flight_sql[] =
 
 static gboolean load_flight(Store *store, StatusCampaign *campaign, GError **error)
 {
-    g_autoptr(StoreQuery) query = store_query_new(store, flight_sql, error);
-    StoreStep step;
+    StoreStep step = STORE_END;
+    g_autoptr(StoreQuery) query = first_row(store, flight_sql, campaign->id, &step, error);
 
     if (query == NULL)
-        return FALSE;
-    store_query_bind_int(query, ":campaign", campaign->id);
-    if (!store_query_step(query, &step, error))
         return FALSE;
     if (step == STORE_END)
         return TRUE;
