@@ -130,68 +130,69 @@ static void refuse(const char *line, gsize length, const char *why)
     g_assert_false(agent_message_decode(line, length, &message, NULL));
 }
 
+/* Lines that must be refused, and a part of the reason. */
+static const struct {
+    const char *line, *why;
+} refused_lines[] = {
+    {"", "not JSON"},
+    {"garbage \x1b[31m", "not JSON"},
+    {"[]", "not a JSON object"},
+    {"{}", "\"type\" is missing"},
+    {"{\"type\":1}", "\"type\" is not a string"},
+    {"{\"type\":\"nonsense\"}", "unknown"},
+    {"{\"type\":\"error\",\"reason\":\"what?\"}", "what?"},
+    {"{\"type\":\"pong\",\"id\":1,\"t\":1} {}", "not JSON"},
+    {"{\"type\":\"pong\",\"id\":1,\"id\":1,\"t\":1}", "duplicate"},
+    {"{\"type\":\"pong\",\"id\":1}", "\"t\" is missing"},
+    {"{\"type\":\"pong\",\"id\":1,\"t\":-1}", "\"t\" is not an integer from 0"},
+    {"{\"type\":\"pong\",\"id\":1,\"t\":1.0}", "\"t\" is not an integer from 0"},
+    {"{\"type\":\"pong\",\"id\":1,\"t\":9223372036854775808}", "not JSON"},
+    {"{\"type\":\"pong\",\"id\":\"1\",\"t\":1}", "\"id\" is not an integer"},
+    {"{\"type\":\"pong\xff\",\"id\":1,\"t\":1}", "not JSON"},
+    {"{\"type\":\"pong\\u0000\",\"id\":1,\"t\":1}", "not JSON"},
+    {"{" SAMPLE "}", "\"values\" is not an array of 1 to 1000"},
+    {"{" SAMPLE ",\"values\":[]}", "\"values\" is not an array of 1 to 1000"},
+    {"{" SAMPLE ",\"values\":{}}", "\"values\" is not an array of 1 to 1000"},
+    {"{" SAMPLE ",\"values\":[1,\"2\"]}", "value 2 is not a finite number"},
+    {"{" SAMPLE ",\"values\":[1,null]}", "value 2 is not a finite number"},
+    {"{" SAMPLE ",\"values\":[1,NaN]}", "not JSON"},
+    {"{" SAMPLE ",\"values\":[1e999]}", "not JSON"},
+    {"{" SAMPLE ",\"values\":[1],\"iterations\":-1}", "\"iterations\""},
+    {"{" SAMPLE ",\"values\":[1],\"iterations\":\"1\"}", "\"iterations\""},
+    {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a b\",\"unit\":\"ns\","
+     "\"direction\":\"lower\",\"revision\":1,\"values\":[1]}",
+     "\"metric\" has other than"},
+    {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"\",\"unit\":\"ns\","
+     "\"direction\":\"lower\",\"revision\":1,\"values\":[1]}",
+     "\"metric\" is not of 1 to"},
+    {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a\",\"unit\":\"ns\","
+     "\"direction\":\"best\",\"revision\":1,\"values\":[1]}",
+     "\"direction\""},
+    {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a\",\"unit\":\"ns\","
+     "\"direction\":\"lower\",\"revision\":0,\"values\":[1]}",
+     "\"revision\""},
+    {"{" RAW ",\"data\":\"AAE\"}", "not base64"},
+    {"{" RAW ",\"data\":\"AA!=\"}", "not base64"},
+    {"{" RAW ",\"data\":\"A===\"}", "not base64"},
+    {"{\"type\":\"raw\",\"invocation\":3,\"stream\":\"file:../x\",\"encoding\":\"base64\","
+     "\"data\":\"\"}",
+     "\"stream\""},
+    {"{\"type\":\"raw\",\"invocation\":3,\"stream\":\"stdout\",\"encoding\":\"hex\","
+     "\"data\":\"\"}",
+     "\"encoding\""},
+    {"{\"type\":\"facts\",\"facts\":[]}", "\"facts\" is not an object"},
+    {"{\"type\":\"facts\",\"facts\":{\"a\":1}}", "a fact is not a string"},
+    {"{\"type\":\"facts\",\"facts\":{\"A b\":\"\"}}", "a fact's key"},
+    {"{\"type\":\"hello\",\"protocol\":2}", "speaks protocol 2, this program 1"},
+    {"{\"type\":\"hello\",\"protocol\":1}", "\"version\" is missing"},
+    {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"flags\":[]}", "\"flags\""},
+    {"{\"type\":\"unsupported\",\"invocation\":3}", "\"reason\" is missing"},
+};
+
 static void test_refused(void)
 {
-    static const struct {
-        const char *line, *why;
-    } cases[] = {
-        {"", "not JSON"},
-        {"garbage \x1b[31m", "not JSON"},
-        {"[]", "not a JSON object"},
-        {"{}", "\"type\" is missing"},
-        {"{\"type\":1}", "\"type\" is not a string"},
-        {"{\"type\":\"nonsense\"}", "unknown"},
-        {"{\"type\":\"error\",\"reason\":\"what?\"}", "what?"},
-        {"{\"type\":\"pong\",\"id\":1,\"t\":1} {}", "not JSON"},
-        {"{\"type\":\"pong\",\"id\":1,\"id\":1,\"t\":1}", "duplicate"},
-        {"{\"type\":\"pong\",\"id\":1}", "\"t\" is missing"},
-        {"{\"type\":\"pong\",\"id\":1,\"t\":-1}", "\"t\" is not an integer from 0"},
-        {"{\"type\":\"pong\",\"id\":1,\"t\":1.0}", "\"t\" is not an integer from 0"},
-        {"{\"type\":\"pong\",\"id\":1,\"t\":9223372036854775808}", "not JSON"},
-        {"{\"type\":\"pong\",\"id\":\"1\",\"t\":1}", "\"id\" is not an integer"},
-        {"{\"type\":\"pong\xff\",\"id\":1,\"t\":1}", "not JSON"},
-        {"{\"type\":\"pong\\u0000\",\"id\":1,\"t\":1}", "not JSON"},
-        {"{" SAMPLE "}", "\"values\" is not an array of 1 to 1000"},
-        {"{" SAMPLE ",\"values\":[]}", "\"values\" is not an array of 1 to 1000"},
-        {"{" SAMPLE ",\"values\":{}}", "\"values\" is not an array of 1 to 1000"},
-        {"{" SAMPLE ",\"values\":[1,\"2\"]}", "value 2 is not a finite number"},
-        {"{" SAMPLE ",\"values\":[1,null]}", "value 2 is not a finite number"},
-        {"{" SAMPLE ",\"values\":[1,NaN]}", "not JSON"},
-        {"{" SAMPLE ",\"values\":[1e999]}", "not JSON"},
-        {"{" SAMPLE ",\"values\":[1],\"iterations\":-1}", "\"iterations\""},
-        {"{" SAMPLE ",\"values\":[1],\"iterations\":\"1\"}", "\"iterations\""},
-        {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a b\",\"unit\":\"ns\","
-         "\"direction\":\"lower\",\"revision\":1,\"values\":[1]}",
-         "\"metric\" has other than"},
-        {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"\",\"unit\":\"ns\","
-         "\"direction\":\"lower\",\"revision\":1,\"values\":[1]}",
-         "\"metric\" is not of 1 to"},
-        {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a\",\"unit\":\"ns\","
-         "\"direction\":\"best\",\"revision\":1,\"values\":[1]}",
-         "\"direction\""},
-        {"{\"type\":\"sample\",\"invocation\":3,\"metric\":\"a\",\"unit\":\"ns\","
-         "\"direction\":\"lower\",\"revision\":0,\"values\":[1]}",
-         "\"revision\""},
-        {"{" RAW ",\"data\":\"AAE\"}", "not base64"},
-        {"{" RAW ",\"data\":\"AA!=\"}", "not base64"},
-        {"{" RAW ",\"data\":\"A===\"}", "not base64"},
-        {"{\"type\":\"raw\",\"invocation\":3,\"stream\":\"file:../x\",\"encoding\":\"base64\","
-         "\"data\":\"\"}",
-         "\"stream\""},
-        {"{\"type\":\"raw\",\"invocation\":3,\"stream\":\"stdout\",\"encoding\":\"hex\","
-         "\"data\":\"\"}",
-         "\"encoding\""},
-        {"{\"type\":\"facts\",\"facts\":[]}", "\"facts\" is not an object"},
-        {"{\"type\":\"facts\",\"facts\":{\"a\":1}}", "a fact is not a string"},
-        {"{\"type\":\"facts\",\"facts\":{\"A b\":\"\"}}", "a fact's key"},
-        {"{\"type\":\"hello\",\"protocol\":2}", "speaks protocol 2, this program 1"},
-        {"{\"type\":\"hello\",\"protocol\":1}", "\"version\" is missing"},
-        {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"flags\":[]}", "\"flags\""},
-        {"{\"type\":\"unsupported\",\"invocation\":3}", "\"reason\" is missing"},
-    };
-
-    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
-        refuse(cases[i].line, strlen(cases[i].line), cases[i].why);
+    for (gsize i = 0; i < G_N_ELEMENTS(refused_lines); i++)
+        refuse(refused_lines[i].line, strlen(refused_lines[i].line), refused_lines[i].why);
     refuse("{\"type\":\"pong\",\0\"id\":1,\"t\":1}", 29, "not JSON");
     refuse("\0\0\0", 3, "not JSON");
 }

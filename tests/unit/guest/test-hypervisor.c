@@ -22,6 +22,7 @@
 #include "guest/domain-xml.h"
 #include "guest/forward.h"
 #include "guest/kvm.h"
+#include "guest/qemu-process.h"
 #include "util/error.h"
 #include "util/spawn.h"
 #include "util/text.h"
@@ -517,6 +518,54 @@ static void test_daemon_restart(void)
     destroy(hv, domain);
 }
 
+/* A guest of this UUID that is there and does not run: what a libvirtd leaves that was killed while
+ * it started one. */
+static pid_t leave_half_started(const HvDomain *domain)
+{
+    const char *argv[] = {"virsh", "-q", "-c", uri, "create", "--paused", "/dev/stdin", NULL};
+    SpawnRequest request = {
+        .argv = argv, .input = domain->xml, .input_length = strlen(domain->xml)};
+    g_auto(SpawnResult) result = {0};
+    g_autoptr(GError) error = NULL;
+    Wait wait = patient();
+    autofd pidfd = -1;
+    pid_t pid = 0;
+
+    spawn_run(&wait, &request, &result, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(result.status, ==, 0);
+    g_assert_true(qemu_process_find(domain->name, domain->uuid, &pid, &pidfd));
+    return pid;
+}
+
+/* The daemon is lost during a start, and what is found afterwards never ran: it is not believed. */
+static void test_half_started(void)
+{
+    g_auto(Fixture) f;
+    g_autoptr(Hypervisor) hv = NULL;
+    g_autoptr(HvDomain) domain = hv_domain_new();
+    g_autoptr(GError) error = NULL;
+    Wait wait = patient();
+    pid_t half;
+
+    fixture_init(&f);
+    hv = open_or_skip(&f);
+    if (hv == NULL)
+        return;
+    g_assert_true(forward_port_find(&f.spec.forward_port, NULL));
+    hv->ops->define(hv, &f.spec, domain, &error);
+    g_assert_no_error(error);
+    half = leave_half_started(domain);
+    kill_daemon();
+    hv->ops->start(hv, domain, &wait, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(state_of(hv, domain), ==, HV_STATE_RUNNING);
+    g_assert_cmpint(domain->pidfd, >=, 0);
+    g_assert_cmpint(domain->pid, !=, half);
+    g_assert_false(kill(half, 0) == 0 && process_is_qemu(half));
+    destroy(hv, domain);
+}
+
 /* Libvirt starts a session's daemons by itself, for a user with a passwd entry. */
 static void enter_session(void)
 {
@@ -612,6 +661,7 @@ static void add_tests(gboolean session)
     g_test_add_func("/hypervisor/no-kvm", test_no_kvm);
     g_test_add_func("/hypervisor/bare", test_bare);
     g_test_add_func("/hypervisor/daemon-restart", test_daemon_restart);
+    g_test_add_func("/hypervisor/half-started", test_half_started);
 }
 
 static int run_session(void)

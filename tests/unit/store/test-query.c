@@ -20,54 +20,56 @@ static void assert_refused(Store *store, const char *sql, const char *text)
         g_error("%s: '%s' is not in: %s", sql, text, error->message);
 }
 
+/* What must be refused, and a part of the reason. */
+static const struct {
+    const char *sql, *text;
+} wrong[] = {
+    {"DELETE FROM sample", "DELETE FROM sample"},
+    {"EXPLAIN DELETE FROM sample", "DELETE FROM sample"},
+    {"WITH x AS (SELECT 1) DELETE FROM run", "DELETE FROM run"},
+    {"UPDATE run SET state = 'done'", "UPDATE run"},
+    {"INSERT INTO metric VALUES (1, 2, 3, 4, 5, 6) RETURNING id", "INSERT INTO metric"},
+    {"UPDATE sqlite_master SET sql = ''", "sqlite_master may not be modified"},
+    {"UPDATE sqlite_schema SET sql = ''", "sqlite_master may not be modified"},
+    {"REPLACE INTO meta VALUES (1, 2)", "INSERT INTO meta"},
+    {"CREATE TABLE t (a)", "refused"},
+    {"CREATE TEMP TABLE t (a)", "refused"},
+    {"CREATE TEMP VIEW v AS SELECT 1", "refused"},
+    {"CREATE VIEW v AS SELECT 1", "refused"},
+    {"CREATE INDEX i ON run (state)", "refused"},
+    {"DROP TABLE sample", "refused"},
+    {"DROP VIEW result", "refused"},
+    {"ALTER TABLE run ADD COLUMN x", "ALTER TABLE"},
+    {"ATTACH ':memory:' AS other", "ATTACH"},
+    {"DETACH main", "DETACH"},
+    {"VACUUM", "refused"},
+    {"VACUUM INTO '/tmp/never'", "refused"},
+    {"REINDEX", "refused"},
+    {"ANALYZE", "refused"},
+    {"BEGIN", "transaction"},
+    {"COMMIT", "transaction"},
+    {"SAVEPOINT a", "savepoint"},
+    {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode"},
+    {"PRAGMA journal_mode", "PRAGMA journal_mode"},
+    {"PRAGMA user_version = 9", "PRAGMA user_version"},
+    {"PRAGMA writable_schema = ON", "PRAGMA writable_schema"},
+    {"PRAGMA query_only = OFF", "PRAGMA query_only"},
+    {"PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys"},
+    {"PRAGMA wal_checkpoint", "PRAGMA wal_checkpoint"},
+    {"PRAGMA optimize", "PRAGMA optimize"},
+    {"SELECT load_extension('x')", "load_extension"},
+    {"SELECT 1; SELECT 2", "a second one"},
+    {"SELECT 1; DELETE FROM sample", "a second one"},
+    {"SELECT 1; nonsense", "a second one"},
+    {"", "empty"},
+    {" ; -- nothing", "empty"},
+    {"SELEC 1", "wrong"},
+    {"SELECT a FROM absent", "no such table: absent"},
+};
+
 /* Refused by both kinds of store, and nothing has changed. */
 static void test_only_reads(void)
 {
-    static const struct {
-        const char *sql, *text;
-    } wrong[] = {
-        {"DELETE FROM sample", "DELETE FROM sample"},
-        {"EXPLAIN DELETE FROM sample", "DELETE FROM sample"},
-        {"WITH x AS (SELECT 1) DELETE FROM run", "DELETE FROM run"},
-        {"UPDATE run SET state = 'done'", "UPDATE run"},
-        {"INSERT INTO metric VALUES (1, 2, 3, 4, 5, 6) RETURNING id", "INSERT INTO metric"},
-        {"UPDATE sqlite_master SET sql = ''", "sqlite_master may not be modified"},
-        {"UPDATE sqlite_schema SET sql = ''", "sqlite_master may not be modified"},
-        {"REPLACE INTO meta VALUES (1, 2)", "INSERT INTO meta"},
-        {"CREATE TABLE t (a)", "refused"},
-        {"CREATE TEMP TABLE t (a)", "refused"},
-        {"CREATE TEMP VIEW v AS SELECT 1", "refused"},
-        {"CREATE VIEW v AS SELECT 1", "refused"},
-        {"CREATE INDEX i ON run (state)", "refused"},
-        {"DROP TABLE sample", "refused"},
-        {"DROP VIEW result", "refused"},
-        {"ALTER TABLE run ADD COLUMN x", "ALTER TABLE"},
-        {"ATTACH ':memory:' AS other", "ATTACH"},
-        {"DETACH main", "DETACH"},
-        {"VACUUM", "refused"},
-        {"VACUUM INTO '/tmp/never'", "refused"},
-        {"REINDEX", "refused"},
-        {"ANALYZE", "refused"},
-        {"BEGIN", "transaction"},
-        {"COMMIT", "transaction"},
-        {"SAVEPOINT a", "savepoint"},
-        {"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode"},
-        {"PRAGMA journal_mode", "PRAGMA journal_mode"},
-        {"PRAGMA user_version = 9", "PRAGMA user_version"},
-        {"PRAGMA writable_schema = ON", "PRAGMA writable_schema"},
-        {"PRAGMA query_only = OFF", "PRAGMA query_only"},
-        {"PRAGMA foreign_keys = OFF", "PRAGMA foreign_keys"},
-        {"PRAGMA wal_checkpoint", "PRAGMA wal_checkpoint"},
-        {"PRAGMA optimize", "PRAGMA optimize"},
-        {"SELECT load_extension('x')", "load_extension"},
-        {"SELECT 1; SELECT 2", "a second one"},
-        {"SELECT 1; DELETE FROM sample", "a second one"},
-        {"SELECT 1; nonsense", "a second one"},
-        {"", "empty"},
-        {" ; -- nothing", "empty"},
-        {"SELEC 1", "wrong"},
-        {"SELECT a FROM absent", "no such table: absent"},
-    };
     Fixture f;
     const double value = 7;
     g_autoptr(Store) reader = NULL;
