@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guest/reach.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/io.h"
@@ -22,14 +20,6 @@
     "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521," RSA_ALGORITHMS
 
 enum {
-    BANNER_FIRST_MS = 300,
-    BANNER_STEP_MS = 100,
-    BANNER_MAX_MS = 1000,
-    PAUSE_FIRST_MS = 20,
-    PAUSE_MAX_MS = 250,
-    PAUSE_ANSWERED_MS = 40, /* each try costs the guest an interrupt, while it boots */
-    ANSWERS_QUICK =
-        150, /* tries that the guest itself answered, before the pause grows for them too */
     GUARD_GRACE_MS = 500,
     AUTH_LOSSES_MAX = 3, /* connections lost between host key and answer to our key */
     SHOWN_MAX = 200,
@@ -39,15 +29,11 @@ enum {
 typedef struct {
     const SshTarget *target;
     const Wait *wait;
-    struct sockaddr_storage address;
-    socklen_t address_length;
+    Reach reach;
     ssh_key key;    /* ours */
     ssh_key pinned; /* the guest's, or NULL */
     char *where;
-    char *last; /* why the last attempt failed */
-    guint attempts, auth_losses;
-    guint answers;   /* attempts that were refused or closed: the guest's network is up */
-    gboolean silent; /* the last attempt got no answer at all */
+    guint auth_losses;
     SshTimes times;
 } Way;
 
@@ -59,7 +45,7 @@ static void way_clear(Way *way)
     ssh_key_free(way->pinned);
     ssh_times_clear(&way->times);
     g_free(way->where);
-    g_free(way->last);
+    reach_finish(&way->reach);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Way, way_clear)
 
@@ -127,65 +113,14 @@ gboolean ssh_peer_lost(const SshPeer *peer, const Wait *wait, const char *during
 /* This attempt is over; the next one may do better. */
 G_GNUC_PRINTF(2, 3) static Attempt again(Way *way, const char *format, ...)
 {
+    g_autofree char *why = NULL;
     va_list args;
 
-    g_free(way->last);
     va_start(args, format);
-    way->last = g_strdup_vprintf(format, args);
+    why = g_strdup_vprintf(format, args);
     va_end(args);
+    reach_again(&way->reach, why);
     return ATTEMPT_AGAIN;
-}
-
-/* The wait of one attempt has ended: by its own limit (again), or with all. */
-static Attempt ended(Way *way, WaitResult result, const char *what, GError **error)
-{
-    g_autofree char *full = NULL;
-
-    way->silent = TRUE;
-    if (result == WAIT_TIMEOUT && wait_left_ns(way->wait) > 0)
-        return again(way, "no %s in time", what);
-    full = g_strdup_printf("%s from %s (attempts: %u; the one before: %s)", what, way->where,
-                           way->attempts, way->last != NULL ? way->last : "none");
-    wait_fail(way->wait, result, full, error);
-    return ATTEMPT_FAILED;
-}
-
-static Attempt connect_socket(Way *way, const Wait *limit, int fd, GError **error)
-{
-    int code = 0, one = 1;
-    socklen_t size = sizeof code;
-
-    if (connect(fd, (const struct sockaddr *)&way->address, way->address_length) != 0) {
-        if (errno != EINPROGRESS)
-            return again(way, "connect: %s", g_strerror(errno));
-        WaitResult result = wait_fd(limit, fd, POLLOUT);
-
-        if (result != WAIT_READY)
-            return ended(way, result, "TCP connection", error);
-        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) != 0 || code != 0)
-            return again(way, "connect: %s", g_strerror(code));
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return ATTEMPT_DONE;
-}
-
-/* A user-mode forward accepts at once, and is silent until the guest's server is there: connected
- * says nothing, the first byte does. */
-static Attempt await_banner(Way *way, const Wait *limit, int fd, GError **error)
-{
-    WaitResult result = wait_fd(limit, fd, POLLIN);
-    char byte;
-
-    if (result != WAIT_READY)
-        return ended(way, result, "first byte of the SSH banner", error);
-    gssize got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-    if (got < 0)
-        return again(way, "reading the banner: %s", g_strerror(errno));
-    if (got == 0)
-        return again(way, "connection closed before the banner");
-    way->times.first_byte_ns = clock_mono_ns();
-    return ATTEMPT_DONE;
 }
 
 static const char *host_key_algorithms(const Way *way)
@@ -378,46 +313,6 @@ static Attempt log_in(Way *way, int fd, SshPeer **ret_peer, GError **error)
     return result;
 }
 
-static Attempt try_once(Way *way, SshPeer **ret_peer, GError **error)
-{
-    gint64 limit_ms = MIN(BANNER_FIRST_MS + (gint64)way->attempts * BANNER_STEP_MS, BANNER_MAX_MS);
-    Wait limit = wait_within(way->wait, limit_ms * CLOCK_NS_PER_MS);
-    autofd fd = socket(way->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    Attempt result;
-
-    way->attempts++;
-    if (fd < 0) {
-        g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT, "%s: socket: %s", way->wait->step,
-                    g_strerror(errno));
-        return ATTEMPT_FAILED;
-    }
-    result = connect_socket(way, &limit, fd, error);
-    if (result == ATTEMPT_DONE)
-        result = await_banner(way, &limit, fd, error);
-    if (result == ATTEMPT_DONE)
-        result = log_in(way, io_steal_fd(&fd), ret_peer, error);
-    return result;
-}
-
-static gboolean find_address(Way *way, GError **error)
-{
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    g_autofree char *port = g_strdup_printf("%u", way->target->port);
-    struct addrinfo *found = NULL;
-    int code = getaddrinfo(way->target->host, port, &hints, &found);
-
-    if (code != 0) {
-        g_set_error(error, VM_ERROR, VM_ERROR_INVALID, "%s: %s: not a numeric address: %s",
-                    way->wait->step, way->where, gai_strerror(code));
-        return FALSE;
-    }
-    memcpy(&way->address, found->ai_addr, found->ai_addrlen);
-    way->address_length = found->ai_addrlen;
-    freeaddrinfo(found);
-    return TRUE;
-}
-
 static gboolean prepare(Way *way, GError **error)
 {
     const SshTarget *target = way->target;
@@ -434,35 +329,29 @@ static gboolean prepare(Way *way, GError **error)
             return FALSE;
         }
     }
-    return find_address(way, error);
+    return reach_init(&way->reach, way->wait->step, way->where, target->host, target->port, error);
 }
 
 SshPeer *ssh_peer_connect(const SshTarget *target, const Wait *wait, SshTimes *ret_times,
                           GError **error)
 {
     g_auto(Way) way = {.target = target, .wait = wait};
-    gint64 pause_ms = PAUSE_FIRST_MS;
     SshPeer *peer = NULL;
-    Attempt result;
+    Attempt result = ATTEMPT_AGAIN;
 
     if (!prepare(&way, error))
         return NULL;
-    for (; (result = try_once(&way, &peer, error)) == ATTEMPT_AGAIN; way.silent = FALSE) {
-        /* A guest that refuses is up, and its server comes next: asking it often costs nobody much,
-         * and waiting longer would be seen in the time of the boot. */
-        way.answers = way.silent ? way.answers : way.answers + 1;
-        if (!way.silent && way.answers <= ANSWERS_QUICK)
-            pause_ms = PAUSE_ANSWERED_MS;
-        WaitResult nap = wait_sleep(wait, pause_ms * CLOCK_NS_PER_MS);
+    while (result == ATTEMPT_AGAIN) {
+        int fd = reach_first_byte(&way.reach, wait, error);
 
-        if ((nap != WAIT_TIMEOUT || wait_left_ns(wait) == 0) &&
-            ended(&way, nap, "SSH server", error) == ATTEMPT_FAILED)
+        if (fd < 0)
             return NULL;
-        pause_ms = MIN(pause_ms * 2, PAUSE_MAX_MS);
+        way.times.first_byte_ns = clock_mono_ns();
+        result = log_in(&way, fd, &peer, error);
     }
     if (result == ATTEMPT_FAILED)
         return NULL;
-    way.times.attempts = way.attempts;
+    way.times.attempts = way.reach.attempts;
     *ret_times = way.times;
     memset(&way.times, 0, sizeof way.times);
     return peer;

@@ -32,10 +32,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(SshTimes, ssh_times_clear)
 typedef struct SshPeer SshPeer;
 
 /* Try until the banner is there, check the host key before any authentication request,
- * authenticate. Refused, reset, silent and EOF are retried until the wait ends: each attempt waits
- * for the banner at most 300 ms (growing to 1 s), back-off 20 ms to 250 ms. A failed authentication
- * (VM_ERROR_AUTH) and a host-key mismatch (VM_ERROR_HOST_KEY: names the expected and the shown
- * fingerprint and "vmatrix guest enroll NAME") are not retried. */
+ * authenticate. Refused, reset, silent and EOF are retried until the wait ends; attempts overlap
+ * (guest/reach.h). A failed authentication (VM_ERROR_AUTH) and a host-key mismatch
+ * (VM_ERROR_HOST_KEY: names the expected and the shown fingerprint and "vmatrix guest enroll NAME")
+ * are not retried. */
 SshPeer *ssh_peer_connect(const SshTarget *target, const Wait *wait, SshTimes *ret_times,
                           GError **error);
 void ssh_peer_free(SshPeer *peer);

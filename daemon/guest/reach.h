@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reaches a server that is still booting: the first connection on which it speaks.
+ *
+ * A user-mode forward (libslirp) accepts at once, long before the guest has a network, and a
+ * connection from that time may stay dumb for seconds after the server is there. So attempts
+ * overlap: a new one is made every 50 ms while the others are silent (200 ms after the first ten
+ * seconds: a guest that boots for longer may greet slowly too, and would have to serve them all; 40
+ * ms after one that was refused or closed, and 250 ms after 150 of those). At most four are open,
+ * and the oldest of them is given 10 s, for a server that takes long to greet. The rest are closed
+ * before any of them is spoken on. */
+#pragma once
+#include <glib.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "util/wait.h"
+
+enum { REACH_OPEN_MAX = 4 };
+
+typedef struct {
+    struct sockaddr_storage address;
+    socklen_t address_length;
+    struct pollfd open[REACH_OPEN_MAX]; /* oldest first; POLLOUT: not yet connected */
+    gint64 since_ns[REACH_OPEN_MAX];
+    guint n_open;
+    guint attempts; /* all connections tried */
+    guint answers;  /* those that were refused or closed: the guest's network is up */
+    gint64 start_ns;
+    gint64 due_ns; /* when the next attempt is made */
+    char *where;   /* for messages */
+    char *last;    /* why the last attempt failed, or NULL */
+} Reach;
+
+/* host is a numeric address (VM_ERROR_INVALID otherwise). where: "guest g1 at ADDRESS port N", and
+ * step, are for messages. */
+gboolean reach_init(Reach *reach, const char *step, const char *where, const char *host, guint port,
+                    GError **error);
+void reach_finish(Reach *reach); /* accepts one that is all 0 */
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reach, reach_finish)
+
+/* Try until a connection has a byte to read (which is left there), or the wait ends: its error says
+ * how many attempts there were and what became of the last. The socket is the caller's,
+ * non-blocking, with TCP_NODELAY. To be called again when what followed on it went wrong. -1 with
+ * error. */
+int reach_first_byte(Reach *reach, const Wait *wait, GError **error);
+
+/* The connection that was given out went wrong before its work was done: why. The next one follows
+ * after a pause. */
+void reach_again(Reach *reach, const char *why);
