@@ -5,9 +5,9 @@
  * connection from that time may stay dumb for seconds after the server is there. So attempts
  * overlap: a new one is made every 50 ms while the others are silent (200 ms after the first ten
  * seconds: a guest that boots for longer may greet slowly too, and would have to serve them all; 40
- * ms after one that was refused or closed, and 250 ms after 150 of those). At most four are open,
- * and the oldest of them is given 10 s, for a server that takes long to greet. The rest are closed
- * before any of them is spoken on. */
+ * ms after one that was refused or closed, and 250 ms after 150 of those). Two are open at a time,
+ * since the server may fork for each; the older is given 10 s, if the server takes long to greet,
+ * the younger gives way to the next. The other is closed before one is spoken on. */
 #pragma once
 #include <glib.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #include "util/wait.h"
 
-enum { REACH_OPEN_MAX = 4 };
+enum { REACH_OPEN_MAX = 2 };
 
 typedef struct {
     struct sockaddr_storage address;

@@ -102,8 +102,7 @@ by_script() { # $1: master or naive
 
 # When the guest really answers: for the floor.
 by_banner() {
-    virsh -q -c "$uri" create "$work/domain.xml" >/dev/null
-    python3 "$here/banner.py" "$port" >>"$work/banner"
+    python3 "$here/banner.py" "$port" virsh -q -c "$uri" create "$work/domain.xml" >>"$work/banner"
     virsh -q -c "$uri" destroy "$name" >/dev/null
 }
 
