@@ -39,6 +39,10 @@ extern const Command command_guest_enroll;
 extern const Command command_guest_list;
 extern const Command command_agent_list;
 extern const Command command_workload_list;
+extern const Command command_host_show;    /* host-show.c */
+extern const Command command_host_gate;    /* host-gate.c */
+extern const Command command_host_tune;    /* cmd-host.c */
+extern const Command command_host_restore; /* cmd-host.c */
 
 /* All of the program's in the order of --help; NULL-terminated. */
 extern const Command *const commands[];
