@@ -553,7 +553,7 @@ static void test_from_version_1(void)
     fixture_init(&f, "cell");
     load_dump(&f, "version-1.sql");
     fixture_open(&f);
-    g_assert_cmpint(ask_int(f.store, "PRAGMA user_version"), ==, 2);
+    g_assert_cmpint(ask_int(f.store, "PRAGMA user_version"), >=, 2);
     g_autofree char *check = ask_text(f.store, "PRAGMA integrity_check");
     g_autofree char *campaigns = ask_rows(
         f.store, "SELECT id, state, priority, paused, not_before_ns, not_before_utc, stop_at_ns"
