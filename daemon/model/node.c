@@ -291,6 +291,26 @@ gboolean node_read_ppm(const Node *value, const NodeField *field, gpointer membe
            fail_form(value, field, result, "drift", "500ppm or 0.5ppm", error);
 }
 
+gboolean node_read_count(const Node *value, const NodeField *field, gpointer member, GError **error)
+{
+    if (!expect_value(value, field, error))
+        return FALSE;
+    ScalarResult result = scalar_parse_count(value->text, member);
+
+    return result == SCALAR_OK || fail_form(value, field, result, "number", "2 or 0.5", error);
+}
+
+gboolean node_read_kelvin(const Node *value, const NodeField *field, gpointer member,
+                          GError **error)
+{
+    if (!expect_value(value, field, error))
+        return FALSE;
+    ScalarResult result = scalar_parse_kelvin(value->text, member);
+
+    return result == SCALAR_OK ||
+           fail_form(value, field, result, "difference of temperature", "10K or 2.5K", error);
+}
+
 gboolean node_read_minute(const Node *value, const NodeField *field, gpointer member,
                           GError **error)
 {

@@ -86,6 +86,10 @@ gboolean node_read_percent(const Node *value, const NodeField *field, gpointer m
                            GError **error); /* double, 0..1 */
 gboolean node_read_ppm(const Node *value, const NodeField *field, gpointer member,
                        GError **error); /* double */
+gboolean node_read_count(const Node *value, const NodeField *field, gpointer member,
+                         GError **error); /* double, at least 0 */
+gboolean node_read_kelvin(const Node *value, const NodeField *field, gpointer member,
+                          GError **error); /* double, at least 0 */
 gboolean node_read_minute(const Node *value, const NodeField *field, gpointer member,
                           GError **error); /* gint, of the day */
 gboolean node_read_choice(const Node *value, const NodeField *field, gpointer member,

@@ -16,12 +16,27 @@ enum { AXES_MAX = 32, LEVELS_MAX = 4096, VCPUS_MAX = 1024, XPATH_MAX = 1024, CMD
 
 /* ---- axes ---- */
 
+static const char *const emulator_names[] = {"subject", "housekeeping", NULL};
+
+static gboolean read_emulator_level(const Node *value, const NodeField *field, gpointer member,
+                                    GError **error)
+{
+    NodeField choice = {.key = field->key, .choices = emulator_names, .min = 1};
+    guint place = 0;
+
+    if (!node_read_choice(value, &choice, &place, error))
+        return FALSE;
+    *(guint64 *)member = place;
+    return TRUE;
+}
+
 /* Axes whose levels mean something by themselves. number: the level's value, or NULL. */
 static const struct well_known {
     const char *name;
     NodeReader number;
     guint64 min, max;
 } well_known_axes[] = {
+    {"emulator", read_emulator_level, 0, 1},
     {"guest", NULL, 0, 0},
     {"hypervisor", NULL, 0, 0},
     {"memory", node_read_size, MEMORY_MIN, MEMORY_MAX},
@@ -206,7 +221,8 @@ static gboolean read_level(PlanAxis *axis, const Node *name, const Node *value, 
 
 static gboolean fail_plain_list(const PlanAxis *axis, const Node *value, GError **error)
 {
-    static const char *const names[] = {"hypervisor", "guest", "vcpus", "memory", NULL};
+    static const char *const names[] = {"hypervisor", "guest",    "vcpus",
+                                        "memory",     "emulator", NULL};
     g_autofree char *hint = node_suggest(axis->name, names, "axes that can be lists");
 
     return node_fail(value, error,
@@ -494,9 +510,21 @@ static gboolean read_memory(const Node *value, const NodeField *field, gpointer 
     return node_read_size(value, field, &plan->memory, error);
 }
 
+/* The same holds for where emulators run. */
+static gboolean read_emulator(const Node *value, const NodeField *field, gpointer member,
+                              GError **error)
+{
+    Plan *plan = member;
+
+    if (plan_axis_index(plan, "emulator") >= 0)
+        return node_fail(value, error,
+                         "subject.emulator: it is an axis of this plan too: keep one of them");
+    return node_read_choice(value, field, &plan->subject.emulator, error);
+}
+
+static const char *const smt_names[] = {"cores", "siblings", NULL};
 static const char *const boot_per_names[] = {"cell", "workload", NULL};
 static const char *const cache_names[] = {"leave", "warm", "cold", NULL};
-static const char *const on_timeout_names[] = {"fail", "run", NULL};
 
 #define PLAN_UINT(name, member, least, most)                                                       \
     {                                                                                              \
@@ -535,11 +563,9 @@ static const NodeField cache_fields[] = {
     {NULL},
 };
 
-static const NodeField idle_fields[] = {
-    {.key = "cpu-busy", .read = node_read_percent, .offset = offsetof(Plan, idle.cpu_busy)},
-    PLAN_DURATION("settle", idle.settle_ns, 0, DAY_NS),
-    PLAN_DURATION("wait", idle.wait_ns, 0, 7 * DAY_NS),
-    PLAN_CHOICE("on-timeout", idle.on_timeout, on_timeout_names),
+static const NodeField subject_fields[] = {
+    {.key = "emulator", .read = read_emulator, .choices = emulator_names},
+    PLAN_CHOICE("smt", subject.smt, smt_names),
     {NULL},
 };
 
@@ -551,20 +577,6 @@ static const NodeField limits_fields[] = {
     {.key = "drift", .read = node_read_ppm, .offset = offsetof(Plan, limits.drift_ppm)},
     {NULL},
 };
-
-/* idle: off, or a mapping. */
-static gboolean read_idle(const Node *value, const NodeField *field, gpointer member,
-                          GError **error)
-{
-    Plan *plan = member;
-
-    if (value->kind == NODE_MAP)
-        return node_read_fields(value, field->key, idle_fields, plan, error);
-    if (value->kind != NODE_SCALAR || strcmp(value->text, "off") != 0)
-        return node_fail(value, error, "idle: must be a mapping, or off for no gate");
-    plan->idle.gate = FALSE;
-    return TRUE;
-}
 
 /* axes first: what follows names them. */
 static const NodeField plan_fields[] = {
@@ -579,7 +591,8 @@ static const NodeField plan_fields[] = {
     {.key = "repeat", .read = node_read_nested, .fields = repeat_fields},
     {.key = "order", .read = node_read_nested, .fields = order_fields},
     {.key = "cache", .read = node_read_nested, .fields = cache_fields},
-    {.key = "idle", .read = read_idle},
+    {.key = "subject", .read = node_read_nested, .fields = subject_fields},
+    {.key = "idle", .read = plan_idle_read, .offset = offsetof(Plan, idle)},
     {.key = "limits", .read = node_read_nested, .fields = limits_fields},
     {NULL},
 };
@@ -591,10 +604,7 @@ static void set_defaults(Plan *plan)
     plan->repeat.samples = 11;
     plan->repeat.warmup = 1;
     plan->seed = 1;
-    plan->idle.cpu_busy = 0.03;
-    plan->idle.settle_ns = 10 * CLOCK_NS_PER_S;
-    plan->idle.wait_ns = 15 * MINUTE_NS;
-    plan->idle.gate = TRUE;
+    plan_idle_defaults(&plan->idle);
     plan->limits.boot_ns = 3 * MINUTE_NS;
     plan->limits.invocation_ns = 30 * MINUTE_NS;
     plan->limits.attempts = 3;

@@ -5,6 +5,7 @@
 
 #include "model/inventory.h"
 #include "model/node.h"
+#include "model/plan-idle.h"
 
 /* The most cells a plan may have, counted before exclude. */
 #define PLAN_CELLS_MAX 10000000u
@@ -20,7 +21,8 @@ typedef struct {
     char *name;
     GPtrArray *edits; /* DomainEdit*, may be empty */
     char *cmdline;    /* added to the guest's kernel command line; NULL: unchanged */
-    guint64 number;   /* of "vcpus" the count, of "memory" the bytes; else 0 */
+    guint64 number;   /* of "vcpus" the count, of "memory" the bytes, of "emulator" an
+                         EmulatorPlace + 1; else 0 */
     guint line, column;
 } PlanLevel;
 
@@ -38,8 +40,11 @@ typedef struct {
 } PlanMatch;
 
 typedef enum { CACHE_LEAVE, CACHE_WARM, CACHE_COLD } CachePolicy;
+/* Where a hypervisor's own threads run: on the CPUs of the subject, or on those that are left. */
+typedef enum { EMULATOR_ON_SUBJECT, EMULATOR_ON_HOUSEKEEPING } EmulatorPlace;
+/* How vCPUs are laid on a core's threads: one a core while there are cores, or thread by thread. */
+typedef enum { CPU_ORDER_CORES, CPU_ORDER_SIBLINGS } CpuOrder;
 typedef enum { BOOT_PER_CELL, BOOT_PER_WORKLOAD } BootPer;
-typedef enum { ON_TIMEOUT_FAIL, ON_TIMEOUT_RUN } OnTimeout; /* run and flag */
 
 typedef struct {
     char *path;
@@ -67,12 +72,10 @@ typedef struct {
         CachePolicy host, guest;
     } cache;
     struct {
-        double cpu_busy;  /* fraction of all CPUs, 0..1; default 0.03 */
-        gint64 settle_ns; /* default 10 s */
-        gint64 wait_ns;   /* default 15 m */
-        OnTimeout on_timeout;
-        gboolean gate; /* idle: off gives FALSE */
-    } idle;
+        EmulatorPlace emulator; /* unless "emulator" is an axis; default on the subject's */
+        CpuOrder smt;           /* default whole cores */
+    } subject;
+    PlanIdle idle;
     struct {
         gint64 boot_ns;       /* default 3 m */
         gint64 invocation_ns; /* default 30 m */

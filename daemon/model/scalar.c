@@ -78,7 +78,7 @@ ScalarResult scalar_parse_duration(const char *text, gint64 *ret_ns)
     return result;
 }
 
-/* "12" or "12.5", no leading zero, then suffix. */
+/* "12" or "12.5", no leading zero, then suffix ("": none). */
 static ScalarResult parse_decimal(const char *text, const char *suffix, double max,
                                   double *ret_value)
 {
@@ -92,7 +92,7 @@ static ScalarResult parse_decimal(const char *text, const char *suffix, double m
             return SCALAR_BAD_FORM;
         fraction++; /* the point */
     }
-    if (text[whole + fraction] == '\0')
+    if (text[whole + fraction] == '\0' && *suffix != '\0')
         return SCALAR_NO_UNIT;
     if (strcmp(text + whole + fraction, suffix) != 0)
         return SCALAR_BAD_FORM;
@@ -117,6 +117,16 @@ ScalarResult scalar_parse_percent(const char *text, double *ret_fraction)
 ScalarResult scalar_parse_ppm(const char *text, double *ret_ppm)
 {
     return parse_decimal(text, "ppm", 1e6, ret_ppm);
+}
+
+ScalarResult scalar_parse_count(const char *text, double *ret_count)
+{
+    return parse_decimal(text, "", 1e6, ret_count);
+}
+
+ScalarResult scalar_parse_kelvin(const char *text, double *ret_kelvin)
+{
+    return parse_decimal(text, "K", 1000, ret_kelvin);
 }
 
 ScalarResult scalar_parse_minute(const char *text, gint *ret_minute)

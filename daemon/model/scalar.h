@@ -27,5 +27,11 @@ ScalarResult scalar_parse_percent(const char *text, double *ret_fraction);
 /* "500ppm", "0.5ppm": parts in a million, at most 1e6. */
 ScalarResult scalar_parse_ppm(const char *text, double *ret_ppm);
 
+/* "2", "0.5": a number of things, at most 1e6. */
+ScalarResult scalar_parse_count(const char *text, double *ret_count);
+
+/* "10K", "2.5K": a difference of temperature, at most 1000. */
+ScalarResult scalar_parse_kelvin(const char *text, double *ret_kelvin);
+
 /* "07:00": the minute of the day, 0..1439. Two digits each. */
 ScalarResult scalar_parse_minute(const char *text, gint *ret_minute);

@@ -43,6 +43,13 @@ static void test_defaults(void)
     g_assert_cmpuint(plan->seed, ==, 1);
     g_assert_cmpint(plan->cache.host, ==, CACHE_LEAVE);
     g_assert_cmpfloat(plan->idle.cpu_busy, ==, 0.03);
+    g_assert_cmpfloat(plan->idle.run_queue, ==, 0.5);
+    g_assert_cmpfloat(plan->idle.memory_pressure, ==, 0.01);
+    g_assert_cmpuint(plan->idle.disk_rate, ==, 1048576);
+    g_assert_cmpuint(plan->idle.network_rate, ==, 262144);
+    g_assert_cmpfloat(plan->idle.temperature_k, ==, 10);
+    g_assert_cmpint(plan->idle.guests, ==, ON_PRESENCE_WAIT);
+    g_assert_cmpint(plan->idle.chores, ==, ON_PRESENCE_WAIT);
     g_assert_cmpint(plan->idle.settle_ns, ==, 10 * S);
     g_assert_cmpint(plan->idle.wait_ns, ==, 900 * S);
     g_assert_true(plan->idle.gate);
@@ -58,7 +65,9 @@ static const char full[] =
     "plan: all\n"
     "workloads: [ops, mem-latency]\n"
     "limits: {boot: 1m, invocation: 2h, attempts: 5, stop-by: 07:00, drift: 0.5ppm}\n"
-    "idle: {cpu-busy: 2.5%, settle: 0s, wait: 1m, on-timeout: run}\n"
+    "idle: {cpu-busy: 2.5%, settle: 0s, wait: 1m, on-timeout: run, run-queue: 0.25, cpu-pressure: "
+    "4%, io-pressure: 5.5%, memory-pressure: 0%, disk-busy: 20%, disk-rate: 3kB, network-rate: 2B, "
+    "temperature: 2.5K, guests: ignore, chores: ignore}\n"
     "cache: {host: cold, guest: warm}\n"
     "order: {seed: 18446744073709551615}\n"
     "repeat: {boots: 5, boot-per: workload, invocations: 2, samples: 7, warmup: 0, sample-time: "
@@ -90,6 +99,16 @@ static void test_all_fields(void)
     g_assert_cmpint(plan->cache.host, ==, CACHE_COLD);
     g_assert_cmpint(plan->cache.guest, ==, CACHE_WARM);
     g_assert_cmpfloat_with_epsilon(plan->idle.cpu_busy, 0.025, 1e-12);
+    g_assert_cmpfloat(plan->idle.run_queue, ==, 0.25);
+    g_assert_cmpfloat_with_epsilon(plan->idle.cpu_pressure, 0.04, 1e-12);
+    g_assert_cmpfloat_with_epsilon(plan->idle.io_pressure, 0.055, 1e-12);
+    g_assert_cmpfloat(plan->idle.memory_pressure, ==, 0);
+    g_assert_cmpfloat_with_epsilon(plan->idle.disk_busy, 0.2, 1e-12);
+    g_assert_cmpuint(plan->idle.disk_rate, ==, 3000);
+    g_assert_cmpuint(plan->idle.network_rate, ==, 2);
+    g_assert_cmpfloat(plan->idle.temperature_k, ==, 2.5);
+    g_assert_cmpint(plan->idle.guests, ==, ON_PRESENCE_IGNORE);
+    g_assert_cmpint(plan->idle.chores, ==, ON_PRESENCE_IGNORE);
     g_assert_cmpint(plan->idle.settle_ns, ==, 0);
     g_assert_cmpint(plan->idle.wait_ns, ==, 60 * S);
     g_assert_cmpint(plan->idle.on_timeout, ==, ON_TIMEOUT_RUN);

@@ -90,6 +90,13 @@ static void test_fractions(void)
     g_assert_cmpint(scalar_parse_percent("100.01%", &value), ==, SCALAR_TOO_BIG);
     g_assert_cmpint(scalar_parse_percent("0.03", &value), ==, SCALAR_NO_UNIT);
     g_assert_cmpint(scalar_parse_ppm("500%", &value), ==, SCALAR_BAD_FORM);
+    g_assert_cmpint(scalar_parse_count("12.25", &value), ==, SCALAR_OK);
+    g_assert_cmpfloat(value, ==, 12.25);
+    g_assert_cmpint(scalar_parse_count("1e3", &value), ==, SCALAR_BAD_FORM);
+    g_assert_cmpint(scalar_parse_count("1000001", &value), ==, SCALAR_TOO_BIG);
+    g_assert_cmpint(scalar_parse_kelvin("10", &value), ==, SCALAR_NO_UNIT);
+    g_assert_cmpint(scalar_parse_kelvin("10C", &value), ==, SCALAR_BAD_FORM);
+    g_assert_cmpint(scalar_parse_kelvin("0.5K", &value), ==, SCALAR_OK);
     for (gsize i = 0; i < G_N_ELEMENTS(bad); i++)
         g_assert_cmpint(scalar_parse_percent(bad[i], &value), ==, SCALAR_BAD_FORM);
     g_assert_cmpfloat(value, ==, 0.5); /* untouched */
