@@ -264,6 +264,8 @@ static bool read_value(struct reader *reader, struct json_member *ret_member, in
     case '{':
         return skip_nested(reader, '}', depth + 1);
     case '[':
+        ret_member->kind = JSON_ARRAY;
+        ret_member->text = reader->at;
         return skip_nested(reader, ']', depth + 1);
     case 't':
         return read_word(reader, "true");

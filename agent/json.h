@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A bounded reader of the host's requests: one flat JSON object a line. Members of any JSON type
  * are accepted, since members unknown to this version are to be ignored; nested ones are checked
- * and skipped. */
+ * and not taken apart. */
 #ifndef VMATRIX_AGENT_JSON_H
 #define VMATRIX_AGENT_JSON_H
 #include <stdbool.h>
@@ -15,13 +15,14 @@
 enum json_kind {
     JSON_STRING,
     JSON_INTEGER, /* digits only, and fits 64 bits with its sign */
+    JSON_ARRAY,
     JSON_OTHER,
 };
 
 struct json_member {
     const char *key;
     enum json_kind kind;
-    const char *text; /* JSON_STRING */
+    const char *text; /* JSON_STRING; JSON_ARRAY: as it stands in the line, from its '[' on */
     int64_t integer;  /* JSON_INTEGER */
 };
 

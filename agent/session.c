@@ -12,6 +12,7 @@
 #include "facts.h"
 #include "json.h"
 #include "os.h"
+#include "request.h"
 #include "runner.h"
 
 enum state {
@@ -37,8 +38,7 @@ struct session {
     int64_t invocation;
     bool died_waiting;             /* the runner failed after ready: told when go comes */
     uint64_t invocations, samples; /* totals */
-    char input[SESSION_REQUEST_MAX];
-    size_t filled;
+    struct request_input input;
     int status;
 };
 
@@ -61,41 +61,27 @@ static bool refuse(struct session *session, const char *format, ...)
 
 /* --- members of requests --- */
 
-struct range {
-    const char *key;
-    int64_t least, most;
-};
-
 static bool take_integer(struct session *session, const struct json_object *object,
-                         struct range range, int64_t *ret_value)
+                         struct request_range range, int64_t *ret_value)
 {
-    const struct json_member *member = json_find(object, range.key);
+    char reason[REQUEST_REASON_MAX];
 
-    if (member == NULL)
-        return refuse(session, "the request has no member \"%s\"", range.key);
-    if (member->kind != JSON_INTEGER || member->integer < range.least ||
-        member->integer > range.most)
-        return refuse(session, "\"%s\" is not an integer from %" PRId64 " to %" PRId64, range.key,
-                      range.least, range.most);
-    *ret_value = member->integer;
-    return true;
+    return request_integer(object, range, ret_value, reason) || refuse(session, "%s", reason);
 }
 
 static bool take_string(struct session *session, const struct json_object *object, const char *key,
                         const char **ret_text)
 {
-    const struct json_member *member = json_find(object, key);
+    char reason[REQUEST_REASON_MAX];
 
-    if (member == NULL || member->kind != JSON_STRING)
-        return refuse(session, "the request has no string \"%s\"", key);
-    *ret_text = member->text;
-    return true;
+    return request_string(object, key, ret_text, reason) || refuse(session, "%s", reason);
 }
 
 static bool take_invocation(struct session *session, const struct json_object *object,
                             int64_t *ret_number)
 {
-    return take_integer(session, object, (struct range){"invocation", 0, INT64_MAX}, ret_number);
+    return take_integer(session, object, (struct request_range){"invocation", 0, INT64_MAX},
+                        ret_number);
 }
 
 /* A request about the invocation that is there, in the one state where it has a meaning. */
@@ -167,15 +153,18 @@ static bool read_run(struct session *session, const struct json_object *object, 
 
     if (!take_invocation(session, object, &session->invocation) ||
         !take_string(session, object, "bench", bench) ||
-        !take_integer(session, object, (struct range){"samples", 1, RUNNER_SAMPLES_MAX},
+        !take_integer(session, object, (struct request_range){"samples", 1, RUNNER_SAMPLES_MAX},
                       &samples) ||
-        !take_integer(session, object, (struct range){"warmup", 0, RUNNER_WARMUP_MAX}, &warmup) ||
-        !take_integer(session, object, (struct range){"sample_ns", 0, RUNNER_TIME_MAX_NS},
+        !take_integer(session, object, (struct request_range){"warmup", 0, RUNNER_WARMUP_MAX},
+                      &warmup) ||
+        !take_integer(session, object, (struct request_range){"sample_ns", 0, RUNNER_TIME_MAX_NS},
                       &request->sample_ns) ||
-        !take_integer(session, object, (struct range){"warmup_min_ns", 0, RUNNER_TIME_MAX_NS},
+        !take_integer(session, object,
+                      (struct request_range){"warmup_min_ns", 0, RUNNER_TIME_MAX_NS},
                       &request->warmup_min_ns) ||
-        !take_integer(session, object, (struct range){"copies", 1, OS_COPIES_MAX}, &copies) ||
-        !take_integer(session, object, (struct range){"limit_ns", 0, RUNNER_TIME_MAX_NS},
+        !take_integer(session, object, (struct request_range){"copies", 1, OS_COPIES_MAX},
+                      &copies) ||
+        !take_integer(session, object, (struct request_range){"limit_ns", 0, RUNNER_TIME_MAX_NS},
                       &request->limit_ns))
         return false;
     request->samples = (unsigned)samples;
@@ -273,7 +262,7 @@ static bool on_ping(struct session *session, const struct json_object *object)
 {
     int64_t id = 0;
 
-    if (!take_integer(session, object, (struct range){"id", INT64_MIN, INT64_MAX}, &id))
+    if (!take_integer(session, object, (struct request_range){"id", INT64_MIN, INT64_MAX}, &id))
         return false;
     emit_pong(stdout, id);
     return true;
@@ -333,30 +322,18 @@ static void take_line(struct session *session, char *line, size_t length)
 /* Whole lines that have been read, while requests are answered. */
 static void take_lines(struct session *session)
 {
-    char *end;
+    enum request_line next = REQUEST_LINE;
+    size_t length;
+    char *line;
 
-    while (session->status == STATUS_GOES_ON && session->state != STATE_WORKING &&
-           (end = memchr(session->input, '\n', session->filled)) != NULL) {
-        size_t length = (size_t)(end - session->input);
-
-        take_line(session, session->input, length);
-        session->filled -= length + 1;
-        memmove(session->input, end + 1, session->filled);
+    while (next == REQUEST_LINE && session->status == STATUS_GOES_ON &&
+           session->state != STATE_WORKING) {
+        next = request_input_next(&session->input, &line, &length);
+        if (next == REQUEST_LINE)
+            take_line(session, line, length);
+        else if (next == REQUEST_TOO_LONG)
+            refuse(session, "a request of more than %d bytes", REQUEST_MAX - 1);
     }
-    if (session->status == STATUS_GOES_ON && session->state != STATE_WORKING &&
-        session->filled == sizeof(session->input))
-        refuse(session, "a request of more than %d bytes", SESSION_REQUEST_MAX - 1);
-}
-
-static void read_input(struct session *session)
-{
-    ptrdiff_t got =
-        os_input_read(session->input + session->filled, sizeof(session->input) - session->filled);
-
-    if (got == 0)
-        session->status = STATUS_DONE;
-    else if (got > 0)
-        session->filled += (size_t)got;
 }
 
 static void step(struct session *session)
@@ -371,8 +348,8 @@ static void step(struct session *session)
         session->status = STATUS_DONE;
         return;
     }
-    if (woke & OS_WAKE_INPUT)
-        read_input(session);
+    if ((woke & OS_WAKE_INPUT) && !request_input_read(&session->input))
+        session->status = STATUS_DONE;
     if (runner != NULL)
         take_event(session, runner_step(runner));
     take_lines(session);

@@ -3,8 +3,6 @@
 #ifndef VMATRIX_AGENT_SESSION_H
 #define VMATRIX_AGENT_SESSION_H
 
-#define SESSION_REQUEST_MAX 65536 /* bytes in one request */
-
 /* Until bye, the end of input, or a signal; returns the exit status. self: argv[0]. */
 int session_run(const char *self);
 
