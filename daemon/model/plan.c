@@ -593,6 +593,7 @@ static const NodeField plan_fields[] = {
     {.key = "cache", .read = node_read_nested, .fields = cache_fields},
     {.key = "subject", .read = node_read_nested, .fields = subject_fields},
     {.key = "idle", .read = plan_idle_read, .offset = offsetof(Plan, idle)},
+    {.key = "tune", .read = tune_wants_read, .offset = offsetof(Plan, tune)},
     {.key = "limits", .read = node_read_nested, .fields = limits_fields},
     {NULL},
 };
@@ -640,6 +641,7 @@ void plan_free(Plan *plan)
     g_clear_pointer(&plan->exclude, g_ptr_array_unref);
     g_clear_pointer(&plan->include, g_ptr_array_unref);
     match_free(plan->baseline);
+    tune_wants_clear(&plan->tune);
     g_clear_pointer(&plan->workloads, g_ptr_array_unref);
     g_clear_pointer(&plan->workload_lines, g_array_unref);
     g_free(plan);

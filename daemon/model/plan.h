@@ -5,6 +5,7 @@
 
 #include "model/inventory.h"
 #include "model/node.h"
+#include "model/tune.h"
 #include "model/plan-idle.h"
 
 /* The most cells a plan may have, counted before exclude. */
@@ -83,6 +84,7 @@ typedef struct {
         gint stop_by_minute;  /* minute of the local day, or -1 */
         double drift_ppm;     /* allowed beyond the bound; default 500 */
     } limits;
+    TuneWants tune; /* of the host's settings; default: none is changed */
 } Plan;
 
 Plan *plan_load(const char *path, GError **error);
