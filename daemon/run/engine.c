@@ -169,6 +169,8 @@ static const char *image_digest(Engine *engine, const char *path, GError **error
 {
     const char *known = g_hash_table_lookup(engine->images, path);
     g_autofree char *digest = NULL;
+    Wait wait = {
+        .deadline_ns = WAIT_FOREVER, .cancel = engine->stop, .guard_fd = -1, .step = "image"};
     struct stat st;
     gint64 mtime_ns;
 
@@ -185,7 +187,7 @@ static const char *image_digest(Engine *engine, const char *path, GError **error
         return NULL;
     if (digest == NULL) {
         engine_tell_reading(engine, path);
-        digest = io_digest_file(path, error);
+        digest = io_digest_file(&wait, path, error);
         if (digest == NULL || !store_image_digest_set(engine->store, path, (guint64)st.st_size,
                                                       mtime_ns, st.st_ino, digest, error))
             return NULL;

@@ -172,7 +172,19 @@ gboolean io_remove_tree(const char *path, GError **error)
     return TRUE;
 }
 
-char *io_digest_file(const char *path, GError **error)
+/* FALSE with error: the wait has ended. */
+static gboolean may_read_on(const Wait *wait, const char *path, GError **error)
+{
+    WaitResult result = wait != NULL ? wait_sleep(wait, 0) : WAIT_TIMEOUT;
+    g_autofree char *what = NULL;
+
+    if (result == WAIT_TIMEOUT && (wait == NULL || wait_left_ns(wait) > 0))
+        return TRUE;
+    what = g_strdup_printf("the end of %s", path);
+    return wait_fail(wait, result, what, error);
+}
+
+char *io_digest_file(const Wait *wait, const char *path, GError **error)
 {
     autofd fd = open(path, O_RDONLY | O_CLOEXEC);
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -183,8 +195,11 @@ char *io_digest_file(const char *path, GError **error)
         fail(error, path, "open", errno);
         return NULL;
     }
-    while ((got = read_retry(fd, block, 1 << 20)) > 0)
+    while ((got = read_retry(fd, block, 1 << 20)) > 0) {
         g_checksum_update(sum, block, got);
+        if (!may_read_on(wait, path, error))
+            return NULL;
+    }
     if (got < 0) {
         fail(error, path, "read", errno);
         return NULL;

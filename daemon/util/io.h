@@ -26,8 +26,9 @@ gboolean io_make_folder(const char *path, GError **error);
 /* Remove a folder and all that is in it; links are not followed. A missing one is no error. */
 gboolean io_remove_tree(const char *path, GError **error);
 
-/* Hex SHA-256 of a file's content, read in blocks. Transfer full. */
-char *io_digest_file(const char *path, GError **error);
+/* Hex SHA-256 of a file's content, read in blocks; wait (may be NULL) is heard between them, as an
+ * image can take minutes. Transfer full. */
+char *io_digest_file(const Wait *wait, const char *path, GError **error);
 
 /* Write all of data to a non-blocking or blocking fd. */
 gboolean io_write_all(const Wait *wait, int fd, const void *data, gsize length, GError **error);

@@ -5,6 +5,7 @@
 
 vmatrixd=$VMATRIX_BUILD/daemon/vmatrixd
 daemon_pid=
+[[ -x $vmatrixd ]] || bail "vmatrixd" "$vmatrixd is not built"
 
 # Start the daemon on this test's database, with $state/vmatrixd.conf if it is there: daemon_start [NAME=VALUE…]
 # shellcheck disable=SC2120

@@ -40,13 +40,13 @@ static gboolean beside(const char *path, const char *suffix)
 /* Both ways of opening are refused, with this text in the message, and nothing has changed. */
 static void assert_refused(const char *path, const char *text)
 {
-    g_autofree char *before = io_digest_file(path, NULL);
+    g_autofree char *before = io_digest_file(NULL, path, NULL);
     gboolean log = beside(path, "-wal"), shm = beside(path, "-shm");
 
     for (StoreMode mode = STORE_READ_ONLY; mode <= STORE_READ_WRITE; mode++) {
         g_autoptr(GError) error = NULL;
         g_autoptr(Store) store = store_open(path, mode, &error);
-        g_autofree char *after = io_digest_file(path, NULL);
+        g_autofree char *after = io_digest_file(NULL, path, NULL);
 
         g_assert_null(store);
         g_assert_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT);
@@ -104,11 +104,11 @@ static void test_reopen_changes_nothing(void)
     fixture_init(&f, "cell");
     fixture_add_campaign(&f);
     g_clear_pointer(&f.store, store_free);
-    g_autofree char *before = io_digest_file(f.path, NULL);
+    g_autofree char *before = io_digest_file(NULL, f.path, NULL);
 
     fixture_open(&f);
     g_clear_pointer(&f.store, store_free);
-    g_autofree char *after = io_digest_file(f.path, NULL);
+    g_autofree char *after = io_digest_file(NULL, f.path, NULL);
 
     g_assert_cmpstr(after, ==, before);
     g_assert_false(beside(f.path, "-wal"));
@@ -218,11 +218,11 @@ static void test_refuse_newer_in_log(void)
     g_assert_cmpint(waitpid(child, &status, 0), ==, child);
     g_assert_cmpint(status, ==, 0);
     g_autofree char *log = g_strconcat(f.path, "-wal", NULL);
-    g_autofree char *before = io_digest_file(log, NULL);
+    g_autofree char *before = io_digest_file(NULL, log, NULL);
 
     g_assert_nonnull(before);
     assert_refused(f.path, "newer vmatrix (database version 1000");
-    g_autofree char *after = io_digest_file(log, NULL);
+    g_autofree char *after = io_digest_file(NULL, log, NULL);
 
     g_assert_cmpstr(after, ==, before);
     fixture_finish(&f);

@@ -175,7 +175,7 @@ static void test_files(void)
     g_assert_true(io_replace_file(file, "abc", 3, 0600, &error));
     g_autofree char *text = io_read_file(file, 3, &length, &error);
     g_assert_cmpmem(text, length, "abc", 3);
-    g_autofree char *digest = io_digest_file(file, &error);
+    g_autofree char *digest = io_digest_file(NULL, file, &error);
     g_assert_cmpstr(digest, ==, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     g_assert_null(io_read_file(file, 2, &length, &error));
     g_assert_true(vm_error_is(error, VM_ERROR_INVALID));
@@ -185,9 +185,36 @@ static void test_files(void)
     g_assert_true(io_remove_tree(folder, &error));
 }
 
+/* An image of many gigabytes is left when the program is to end, or its time is up. */
+static void test_digest_heard(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Cancel) cancel = cancel_new();
+    g_autofree char *folder = g_dir_make_tmp("vmatrix-io-XXXXXX", &error);
+    g_autofree char *file = g_build_filename(folder, "image", NULL);
+    Wait wait = {.deadline_ns = WAIT_FOREVER, .cancel = cancel, .guard_fd = -1, .step = "image"};
+    g_autofree char *digest = NULL;
+
+    g_assert_true(io_replace_file(file, "abc", 3, 0600, &error));
+    digest = io_digest_file(&wait, file, &error);
+    g_assert_no_error(error);
+    g_assert_nonnull(digest);
+    wait.deadline_ns = clock_mono_ns();
+    g_assert_null(io_digest_file(&wait, file, &error));
+    g_assert_error(error, VM_ERROR, VM_ERROR_TIMEOUT);
+    g_clear_error(&error);
+    wait.deadline_ns = WAIT_FOREVER;
+    cancel_set(cancel);
+    g_assert_null(io_digest_file(&wait, file, &error));
+    g_assert_error(error, VM_ERROR, VM_ERROR_CANCELLED);
+    g_assert_nonnull(strstr(error->message, file));
+    g_assert_true(io_remove_tree(folder, NULL));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/io/digest-heard", test_digest_heard);
     g_test_add_func("/text/nearest", test_nearest);
     g_test_add_func("/text/parse-uint", test_parse_uint);
     g_test_add_func("/text/escape", test_escape);
