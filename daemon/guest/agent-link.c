@@ -297,6 +297,23 @@ gboolean agent_link_ping(AgentLink *link, const Wait *wait, guint n, ClockProbe 
     return TRUE;
 }
 
+/* Takes request over; NULL: what could not be packed, since some text is not UTF-8. */
+static gboolean send_json(AgentLink *link, const Wait *wait, json_t *request, const char *texts,
+                          GError **error)
+{
+    char *line = request != NULL ? json_dumps(request, JSON_COMPACT) : NULL;
+    gboolean ok;
+
+    json_decref(request);
+    if (line == NULL) {
+        g_set_error(error, VM_ERROR, VM_ERROR_INVALID, "%s: %s is not UTF-8", wait->step, texts);
+        return FALSE;
+    }
+    ok = send_text(link, wait, line, error) && send_text(link, wait, "\n", error);
+    free(line);
+    return ok;
+}
+
 static gboolean send_run(AgentLink *link, const Wait *wait, const AgentRequest *request,
                          GError **error)
 {
@@ -306,18 +323,8 @@ static gboolean send_run(AgentLink *link, const Wait *wait, const AgentRequest *
         "warmup", (int)request->warmup, "copies", (int)request->copies, "sample_ns",
         (json_int_t)request->sample_ns, "warmup_min_ns", (json_int_t)request->warmup_min_ns,
         "limit_ns", (json_int_t)request->limit_ns, "folder", request->folder);
-    char *line = run != NULL ? json_dumps(run, JSON_COMPACT) : NULL;
-    gboolean ok;
 
-    json_decref(run);
-    if (line == NULL) {
-        g_set_error(error, VM_ERROR, VM_ERROR_INVALID,
-                    "%s: the name of the benchmark or the guest's folder is not UTF-8", wait->step);
-        return FALSE;
-    }
-    ok = send_text(link, wait, line, error) && send_text(link, wait, "\n", error);
-    free(line);
-    return ok;
+    return send_json(link, wait, run, "the name of the benchmark or the guest's folder", error);
 }
 
 gboolean agent_link_prepare(AgentLink *link, const Wait *wait, const AgentRequest *request,
@@ -404,6 +411,69 @@ gboolean agent_link_next(AgentLink *link, const Wait *wait, gint64 number,
     memset(&message, 0, sizeof message);
     return TRUE;
 }
+
+/* ---- the reader of the host's evidence ---- */
+
+gboolean agent_link_greet(AgentLink *link, const Wait *wait, GError **error)
+{
+    g_auto(AgentMessage) hello = {0};
+
+    return expect(link, wait, 1u << AGENT_HELLO, -1, &hello, error);
+}
+
+/* NULL for NULL. */
+static json_t *pids_json(const GArray *pids)
+{
+    json_t *array = pids != NULL ? json_array() : NULL;
+
+    for (guint i = 0; pids != NULL && i < pids->len; i++)
+        json_array_append_new(array, json_integer(g_array_index(pids, gint64, i)));
+    return array;
+}
+
+static gboolean send_watch(AgentLink *link, const Wait *wait, gint64 id, const AgentWatch *watch,
+                           GError **error)
+{
+    json_t *begin = json_pack("{s:s, s:I, s:s, s:o*, s:o*, s:s*}", "type", "begin", "id",
+                              (json_int_t)id, "cpus", watch->cpus, "pids", pids_json(watch->pids),
+                              "observer", pids_json(watch->observer), "cgroup", watch->cgroup);
+
+    return send_json(link, wait, begin, "the name of the subject's cgroup", error);
+}
+
+gboolean agent_link_watch_begin(AgentLink *link, const Wait *wait, gint64 id,
+                                const AgentWatch *watch, AgentPrepare *ret_outcome,
+                                char **ret_reason, GError **error)
+{
+    const guint answers = 1u << AGENT_BEGUN | 1u << AGENT_UNSUPPORTED | 1u << AGENT_FAILED;
+    g_auto(AgentMessage) answer = {0};
+
+    if (!send_watch(link, wait, id, watch, error) ||
+        !expect(link, wait, answers, id, &answer, error))
+        return FALSE;
+    *ret_outcome = answer.type == AGENT_BEGUN         ? AGENT_PREPARED
+                   : answer.type == AGENT_UNSUPPORTED ? AGENT_NOT_SUPPORTED
+                                                      : AGENT_REFUSED;
+    if (answer.type != AGENT_BEGUN)
+        *ret_reason = g_steal_pointer(&answer.reason);
+    return TRUE;
+}
+
+gboolean agent_link_watch_end(AgentLink *link, const Wait *wait, gint64 id,
+                              EvidenceRecord **ret_record, GError **error)
+{
+    g_auto(AgentMessage) answer = {0};
+    char line[64];
+
+    g_snprintf(line, sizeof line, "{\"type\":\"end\",\"id\":%" G_GINT64_FORMAT "}\n", id);
+    if (!send_text(link, wait, line, error) ||
+        !expect(link, wait, 1u << AGENT_EVIDENCE, id, &answer, error))
+        return FALSE;
+    *ret_record = g_steal_pointer(&answer.evidence);
+    return TRUE;
+}
+
+/* ---- the end ---- */
 
 /* Nothing more may come. */
 static gboolean expect_end(AgentLink *link, const Wait *wait, GError **error)

@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include "guest/channel.h"
+#include "model/evidence.h"
 #include "model/metric.h"
 #include "model/twoclock.h"
 
@@ -26,13 +27,16 @@ typedef enum {
     AGENT_SAMPLE,
     AGENT_RAW,
     AGENT_DONE,
+    AGENT_BEGUN,
+    AGENT_EVIDENCE,
     AGENT_BYE,
 } AgentMessageType;
 
 /* One decoded line. Strings are owned by the message. */
 typedef struct {
     AgentMessageType type;
-    gint64 id;         /* ping id, or invocation number; hello: protocol; bye: invocations */
+    gint64 id;         /* of a ping or of evidence, or invocation number; hello: protocol; bye:
+                          invocations */
     gint64 guest_ns;   /* pong, begin, end */
     Metric metric;     /* sample; its workload is left NULL: the caller knows it */
     GArray *values;    /* double; sample: at least one, all finite */
@@ -43,7 +47,8 @@ typedef struct {
     GHashTable *facts; /* char* -> char*: facts (keys dotted: "os.kernel"), and hello, whose members
                           become "agent.version", "agent.clock" …; else NULL */
     gint64 count;      /* done, bye: samples sent */
-    gboolean flagged;  /* done: the agent says the copies did not fit its CPUs */
+    char *flags;       /* done: comma-separated, may be empty */
+    EvidenceRecord *evidence; /* evidence: the host's; done: the guest's own, or NULL */
 } AgentMessage;
 
 void agent_message_clear(AgentMessage *message);
@@ -112,6 +117,31 @@ gboolean agent_link_measure(AgentLink *link, const Wait *wait, gint64 number, Ag
 gboolean agent_link_collect(AgentLink *link, const Wait *wait, gint64 number, GError **error);
 gboolean agent_link_next(AgentLink *link, const Wait *wait, gint64 number,
                          AgentMessage *ret_message, GError **error);
+
+/* ---- the reader of the host's evidence ("vmatrix-agent host-evidence") ---- */
+
+/* Wait for hello and check the protocol version; the reader has no facts. */
+gboolean agent_link_greet(AgentLink *link, const Wait *wait, GError **error);
+
+/* Whom to watch. Lists are of gint64 (process ids); observer and cgroup may be NULL. */
+typedef struct {
+    const char *cpus; /* of the subject: "0-1,4" */
+    const GArray *pids, *observer;
+    const char *cgroup;
+} AgentWatch;
+
+/* Have the first reading taken. With the outcomes other than AGENT_PREPARED *ret_reason (transfer
+ * full) says why; another begin may follow. */
+gboolean agent_link_watch_begin(AgentLink *link, const Wait *wait, gint64 id,
+                                const AgentWatch *watch, AgentPrepare *ret_outcome,
+                                char **ret_reason, GError **error);
+
+/* Have the second reading taken. *ret_record: what lies between; its n_cpus is left at 1, and what
+ * was asked is not in it. Transfer full. */
+gboolean agent_link_watch_end(AgentLink *link, const Wait *wait, gint64 id,
+                              EvidenceRecord **ret_record, GError **error);
+
+/* ---- the end ---- */
 
 /* Send "bye", read its answer, read to EOF, check exit status 0. */
 gboolean agent_link_bye(AgentLink *link, const Wait *wait, GError **error);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "guest/agent-evidence.h"
+#include "guest/agent-json.h"
 #include "guest/agent-scan.h"
 #include "util/error.h"
 #include "util/text.h"
@@ -12,9 +14,9 @@
 enum {
     NESTING_MAX = 16,
     SHOWN_MAX = 120, /* bytes of a guest's line in a message */
-    NAME_MAX_LENGTH = 128,
     REASON_MAX = 1000,
     FACT_MAX = 4096,
+    FLAGS_MAX = 500,
     VALUES_MAX = 1000, /* in one line */
     RAW_MAX = 512 * 1024,
 };
@@ -28,65 +30,11 @@ void agent_message_clear(AgentMessage *message)
     g_clear_pointer(&message->values, g_array_unref);
     g_clear_pointer(&message->raw, g_bytes_unref);
     g_clear_pointer(&message->facts, g_hash_table_unref);
+    evidence_record_free(message->evidence);
+    g_free(message->flags);
     g_free(message->reason);
     g_free(message->stream);
     memset(message, 0, sizeof *message);
-}
-
-/* "WHY"; returns FALSE always. The caller adds the line. */
-G_GNUC_PRINTF(2, 3)
-static gboolean malformed(GError **error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    g_propagate_error(error, g_error_new_valist(VM_ERROR, VM_ERROR_PROTOCOL, format, args));
-    va_end(args);
-    return FALSE;
-}
-
-static gboolean get_int(const json_t *object, const char *member, gint64 *ret_value, GError **error)
-{
-    const json_t *value = json_object_get(object, member);
-
-    if (value == NULL)
-        return malformed(error, "member \"%s\" is missing", member);
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return malformed(error, "member \"%s\" is not an integer from 0", member);
-    *ret_value = json_integer_value(value);
-    return TRUE;
-}
-
-/* The string lives as long as object. */
-static gboolean get_text(const json_t *object, const char *member, const char **ret_text,
-                         GError **error)
-{
-    const json_t *value = json_object_get(object, member);
-
-    if (value == NULL)
-        return malformed(error, "member \"%s\" is missing", member);
-    if (!json_is_string(value))
-        return malformed(error, "member \"%s\" is not a string", member);
-    *ret_text = json_string_value(value);
-    return TRUE;
-}
-
-/* A short name that is safe to store and to print. */
-static gboolean get_name(const json_t *object, const char *member, const char **ret_text,
-                         GError **error)
-{
-    const char *text;
-
-    if (!get_text(object, member, &text, error))
-        return FALSE;
-    if (*text == '\0' || strlen(text) > NAME_MAX_LENGTH)
-        return malformed(error, "member \"%s\" is not of 1 to %d bytes", member, NAME_MAX_LENGTH);
-    for (const char *at = text; *at != '\0'; at++)
-        if (!g_ascii_isgraph(*at))
-            return malformed(error, "member \"%s\" has other than printable ASCII characters",
-                             member);
-    *ret_text = text;
-    return TRUE;
 }
 
 static void add_fact(GHashTable *facts, const char *prefix, const char *key, const json_t *value)
@@ -116,16 +64,16 @@ static gboolean decode_hello(const json_t *object, AgentMessage *message, GError
     static const char *const numbers[] = {"resolution_ns", "clock_cost_ns", "cpus"};
     const char *text;
 
-    if (!get_int(object, "protocol", &message->id, error))
+    if (!agent_json_int(object, "protocol", &message->id, error))
         return FALSE;
     if (message->id != AGENT_PROTOCOL)
-        return malformed(error,
-                         "the agent speaks protocol %" G_GINT64_FORMAT
-                         ", this program %d: give the agent that was built with it",
-                         message->id, AGENT_PROTOCOL);
+        return agent_json_malformed(error,
+                                    "the agent speaks protocol %" G_GINT64_FORMAT
+                                    ", this program %d: give the agent that was built with it",
+                                    message->id, AGENT_PROTOCOL);
     message->facts = facts_new();
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
-        if (!get_text(object, texts[i], &text, error))
+        if (!agent_json_text(object, texts[i], &text, error))
             return FALSE;
         add_fact(message->facts, AGENT_FACT, texts[i], json_object_get(object, texts[i]));
     }
@@ -133,7 +81,7 @@ static gboolean decode_hello(const json_t *object, AgentMessage *message, GError
         const json_t *value = json_object_get(object, numbers[i]);
 
         if (!json_is_number(value) || json_number_value(value) < 0)
-            return malformed(error, "member \"%s\" is not a number from 0", numbers[i]);
+            return agent_json_malformed(error, "member \"%s\" is not a number from 0", numbers[i]);
         add_fact(message->facts, AGENT_FACT, numbers[i], value);
     }
     return TRUE;
@@ -141,15 +89,15 @@ static gboolean decode_hello(const json_t *object, AgentMessage *message, GError
 
 static gboolean decode_pong(const json_t *object, AgentMessage *message, GError **error)
 {
-    return get_int(object, "id", &message->id, error) &&
-           get_int(object, "t", &message->guest_ns, error);
+    return agent_json_int(object, "id", &message->id, error) &&
+           agent_json_int(object, "t", &message->guest_ns, error);
 }
 
 static gboolean fact_key_ok(const char *key)
 {
     gsize length = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789._-");
 
-    return length > 0 && length <= NAME_MAX_LENGTH && key[length] == '\0';
+    return length > 0 && length <= AGENT_NAME_MAX && key[length] == '\0';
 }
 
 static gboolean decode_facts(const json_t *object, AgentMessage *message, GError **error)
@@ -158,15 +106,15 @@ static gboolean decode_facts(const json_t *object, AgentMessage *message, GError
     const char *key;
 
     if (!json_is_object(facts))
-        return malformed(error, "member \"facts\" is not an object");
+        return agent_json_malformed(error, "member \"facts\" is not an object");
     message->facts = facts_new();
     json_object_foreach (facts, key, value) {
         if (!json_is_string(value))
-            return malformed(error, "a fact is not a string");
+            return agent_json_malformed(error, "a fact is not a string");
         if (!fact_key_ok(key))
-            return malformed(error,
-                             "a fact's key is not of 1 to %d characters a-z, 0-9, '.', '_' and '-'",
-                             NAME_MAX_LENGTH);
+            return agent_json_malformed(
+                error, "a fact's key is not of 1 to %d characters a-z, 0-9, '.', '_' and '-'",
+                AGENT_NAME_MAX);
         add_fact(message->facts, "", key, value);
     }
     return TRUE;
@@ -174,24 +122,37 @@ static gboolean decode_facts(const json_t *object, AgentMessage *message, GError
 
 static gboolean decode_ready(const json_t *object, AgentMessage *message, GError **error)
 {
-    return get_int(object, "invocation", &message->id, error);
+    return agent_json_int(object, "invocation", &message->id, error);
 }
 
+/* A session speaks of invocations, the reader of the host's evidence of ids. */
 static gboolean decode_reason(const json_t *object, AgentMessage *message, GError **error)
 {
+    const char *number = json_object_get(object, "invocation") != NULL ? "invocation" : "id";
     const char *reason;
 
-    if (!get_int(object, "invocation", &message->id, error) ||
-        !get_text(object, "reason", &reason, error))
+    if (!agent_json_int(object, number, &message->id, error) ||
+        !agent_json_text(object, "reason", &reason, error))
         return FALSE;
     message->reason = text_escape(reason, -1, REASON_MAX);
     return TRUE;
 }
 
+static gboolean decode_begun(const json_t *object, AgentMessage *message, GError **error)
+{
+    return agent_json_int(object, "id", &message->id, error);
+}
+
+static gboolean decode_evidence(const json_t *object, AgentMessage *message, GError **error)
+{
+    return agent_json_int(object, "id", &message->id, error) &&
+           agent_evidence_decode(object, &message->evidence, error);
+}
+
 static gboolean decode_mark(const json_t *object, AgentMessage *message, GError **error)
 {
-    return get_int(object, "invocation", &message->id, error) &&
-           get_int(object, "t", &message->guest_ns, error);
+    return agent_json_int(object, "invocation", &message->id, error) &&
+           agent_json_int(object, "t", &message->guest_ns, error);
 }
 
 static gboolean decode_metric(const json_t *object, Metric *metric, GError **error)
@@ -199,14 +160,16 @@ static gboolean decode_metric(const json_t *object, Metric *metric, GError **err
     const char *name, *unit, *direction;
     gint64 revision;
 
-    if (!get_name(object, "metric", &name, error) || !get_name(object, "unit", &unit, error) ||
-        !get_text(object, "direction", &direction, error) ||
-        !get_int(object, "revision", &revision, error))
+    if (!agent_json_name(object, "metric", &name, error) ||
+        !agent_json_name(object, "unit", &unit, error) ||
+        !agent_json_text(object, "direction", &direction, error) ||
+        !agent_json_int(object, "revision", &revision, error))
         return FALSE;
     if (!direction_parse(direction, &metric->direction))
-        return malformed(error, "member \"direction\" is neither \"lower\" nor \"higher\"");
+        return agent_json_malformed(error,
+                                    "member \"direction\" is neither \"lower\" nor \"higher\"");
     if (revision < 1 || revision > G_MAXINT)
-        return malformed(error, "member \"revision\" is not from 1");
+        return agent_json_malformed(error, "member \"revision\" is not from 1");
     metric->name = g_strdup(name);
     metric->unit = g_strdup(unit);
     metric->revision = (guint)revision;
@@ -221,14 +184,16 @@ static gboolean decode_values(const json_t *object, AgentMessage *message, GErro
     if (message->values != NULL) /* taken out before */
         return TRUE;
     if (n < 1 || n > VALUES_MAX)
-        return malformed(error, "member \"values\" is not an array of 1 to %d numbers", VALUES_MAX);
+        return agent_json_malformed(error, "member \"values\" is not an array of 1 to %d numbers",
+                                    VALUES_MAX);
     message->values = g_array_sized_new(FALSE, FALSE, sizeof(double), (guint)n);
     g_array_set_size(message->values, (guint)n);
     for (gsize i = 0; i < n; i++) {
         const json_t *value = json_array_get(values, i);
 
         if (!json_is_number(value) || !isfinite(json_number_value(value)))
-            return malformed(error, "value %" G_GSIZE_FORMAT " is not a finite number", i + 1);
+            return agent_json_malformed(error, "value %" G_GSIZE_FORMAT " is not a finite number",
+                                        i + 1);
         g_array_index(message->values, double, i) = json_number_value(value);
     }
     return TRUE;
@@ -238,14 +203,14 @@ static gboolean decode_sample(const json_t *object, AgentMessage *message, GErro
 {
     const json_t *iterations = json_object_get(object, "iterations");
 
-    if (!get_int(object, "invocation", &message->id, error) ||
+    if (!agent_json_int(object, "invocation", &message->id, error) ||
         !decode_metric(object, &message->metric, error) || !decode_values(object, message, error))
         return FALSE;
     if (iterations == NULL)
         return TRUE;
     message->iterations = json_number_value(iterations);
     if (!json_is_number(iterations) || !isfinite(message->iterations) || message->iterations < 0)
-        return malformed(error, "member \"iterations\" is not a number from 0");
+        return agent_json_malformed(error, "member \"iterations\" is not a number from 0");
     return TRUE;
 }
 
@@ -272,48 +237,55 @@ static gboolean decode_raw(const json_t *object, AgentMessage *message, GError *
     guchar *bytes;
     gsize length;
 
-    if (!get_int(object, "invocation", &message->id, error) ||
-        !get_name(object, "stream", &stream, error) ||
-        !get_text(object, "encoding", &encoding, error) || !get_text(object, "data", &data, error))
+    if (!agent_json_int(object, "invocation", &message->id, error) ||
+        !agent_json_name(object, "stream", &stream, error) ||
+        !agent_json_text(object, "encoding", &encoding, error) ||
+        !agent_json_text(object, "data", &data, error))
         return FALSE;
     if (!stream_ok(stream))
-        return malformed(error, "member \"stream\" is none of stdout, stderr, file:NAME");
+        return agent_json_malformed(error,
+                                    "member \"stream\" is none of stdout, stderr, file:NAME");
     if (!g_str_equal(encoding, "base64"))
-        return malformed(error, "member \"encoding\" is not \"base64\"");
+        return agent_json_malformed(error, "member \"encoding\" is not \"base64\"");
     if (!base64_ok(data, strlen(data)))
-        return malformed(error, "member \"data\" is not base64");
+        return agent_json_malformed(error, "member \"data\" is not base64");
     bytes = g_base64_decode(data, &length);
     message->raw = g_bytes_new_take(bytes, length);
     message->stream = g_strdup(stream);
     if (length > RAW_MAX)
-        return malformed(error, "member \"data\" is of more than %d bytes", RAW_MAX);
+        return agent_json_malformed(error, "member \"data\" is of more than %d bytes", RAW_MAX);
     return TRUE;
 }
 
-static gboolean has_flag(const char *flags, const char *wanted)
+/* "a-flag,another": words that are stored as they are. */
+static gboolean flags_ok(const char *flags)
 {
-    g_auto(GStrv) parts = g_strsplit(flags, ",", -1);
-
-    return g_strv_contains((const char *const *)parts, wanted);
+    return strlen(flags) <= FLAGS_MAX &&
+           strspn(flags, "abcdefghijklmnopqrstuvwxyz0123456789-,") == strlen(flags);
 }
 
 static gboolean decode_done(const json_t *object, AgentMessage *message, GError **error)
 {
+    const json_t *evidence = json_object_get(object, "evidence");
     const char *flags = "";
 
-    if (!get_int(object, "invocation", &message->id, error) ||
-        !get_int(object, "samples", &message->count, error))
+    if (!agent_json_int(object, "invocation", &message->id, error) ||
+        !agent_json_int(object, "samples", &message->count, error))
         return FALSE;
-    if (json_object_get(object, "flags") != NULL && !get_text(object, "flags", &flags, error))
+    if (json_object_get(object, "flags") != NULL &&
+        !agent_json_text(object, "flags", &flags, error))
         return FALSE;
-    message->flagged = has_flag(flags, "copies-exceed-cpus");
-    return TRUE;
+    if (!flags_ok(flags))
+        return agent_json_malformed(
+            error, "member \"flags\" is not words of a-z, 0-9 and '-' with commas between them");
+    message->flags = g_strdup(flags);
+    return evidence == NULL || agent_evidence_decode_guest(evidence, &message->evidence, error);
 }
 
 static gboolean decode_bye(const json_t *object, AgentMessage *message, GError **error)
 {
-    return get_int(object, "invocations", &message->id, error) &&
-           get_int(object, "samples", &message->count, error);
+    return agent_json_int(object, "invocations", &message->id, error) &&
+           agent_json_int(object, "samples", &message->count, error);
 }
 
 static const struct message_kind {
@@ -332,6 +304,8 @@ static const struct message_kind {
     {.name = "end", .type = AGENT_END, .decode = decode_mark},
     {.name = "raw", .type = AGENT_RAW, .decode = decode_raw},
     {.name = "done", .type = AGENT_DONE, .decode = decode_done},
+    {.name = "begun", .type = AGENT_BEGUN, .decode = decode_begun},
+    {.name = "evidence", .type = AGENT_EVIDENCE, .decode = decode_evidence},
     {.name = "bye", .type = AGENT_BYE, .decode = decode_bye},
 };
 
@@ -347,7 +321,7 @@ static gboolean decode_object(const json_t *object, AgentMessage *message, GErro
 {
     const char *type;
 
-    if (!get_text(object, "type", &type, error))
+    if (!agent_json_text(object, "type", &type, error))
         return FALSE;
     for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (strcmp(type, kinds[i].name) == 0) {
@@ -356,8 +330,8 @@ static gboolean decode_object(const json_t *object, AgentMessage *message, GErro
         }
     }
     if (strcmp(type, "error") == 0)
-        return malformed(error, "the agent did not understand a request");
-    return malformed(error, "the type of message is unknown");
+        return agent_json_malformed(error, "the agent did not understand a request");
+    return agent_json_malformed(error, "the type of message is unknown");
 }
 
 /* The line as JSON, without the values that the scan has taken out of it. */
@@ -377,7 +351,7 @@ static json_t *parse(const char *line, gsize length, const AgentScan *scan, GErr
     if (json == NULL) {
         g_autofree char *text = text_escape(why.text, -1, SHOWN_MAX);
 
-        malformed(error, "the line is not JSON: %s", text);
+        agent_json_malformed(error, "the line is not JSON: %s", text);
     }
     return json;
 }
@@ -389,17 +363,17 @@ static gboolean decode_line(const char *line, gsize length, AgentMessage *messag
     gboolean ok;
 
     if (length > AGENT_LINE_MAX)
-        return malformed(error, "the line is longer than %d bytes", AGENT_LINE_MAX);
+        return agent_json_malformed(error, "the line is longer than %d bytes", AGENT_LINE_MAX);
     /* The parser is recursive: nesting is bounded before it sees the line. */
     agent_scan(line, length, NESTING_MAX, VALUES_MAX, &scan);
     if (scan.too_deep)
-        return malformed(error, "the line nests deeper than %d", NESTING_MAX);
+        return agent_json_malformed(error, "the line nests deeper than %d", NESTING_MAX);
     json = parse(line, length, &scan, error);
     if (json == NULL)
         return FALSE;
     message->values = g_steal_pointer(&scan.values);
     ok = json_is_object(json) ? decode_object(json, message, error)
-                              : malformed(error, "the line is not a JSON object");
+                              : agent_json_malformed(error, "the line is not a JSON object");
     /* Another message's member of that name is none that we know. */
     if (message->type != AGENT_SAMPLE)
         g_clear_pointer(&message->values, g_array_unref);

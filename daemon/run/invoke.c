@@ -141,6 +141,16 @@ static gboolean measure(Invocation *invocation, const Wait *wait, AgentPrepare *
     return agent_link_ping(link, wait, PINGS, invocation->after, error);
 }
 
+/* The invocation has each of these comma-separated flags, and so has its run. NULL: none. */
+static void flag_all(Invocation *invocation, const char *flags)
+{
+    g_auto(GStrv) words = g_strsplit(flags != NULL ? flags : "", ",", -1);
+
+    for (char **word = words; *word != NULL; word++)
+        if (**word != '\0')
+            attempt_flag(invocation->attempt, *word);
+}
+
 static void judge_clocks(Invocation *invocation)
 {
     TwoClock *clocks = &invocation->record.clocks;
@@ -178,8 +188,7 @@ static gboolean collect_into(Invocation *invocation, const Wait *wait, gint64 id
         if (!agent_link_next(link, wait, number, &message, error))
             return FALSE;
         if (message.type == AGENT_DONE) {
-            if (message.flagged)
-                attempt_flag(invocation->attempt, "copies-exceed-cpus");
+            flag_all(invocation, message.flags);
             return TRUE;
         }
         /* The guest names the metric; which workload it belongs to is ours to say. */

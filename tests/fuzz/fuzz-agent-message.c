@@ -50,6 +50,28 @@ static void require_sample(const AgentMessage *message)
         g_assert_true(isfinite(g_array_index(message->values, double, i)));
 }
 
+static void require_evidence(const EvidenceRecord *record)
+{
+    for (guint i = 0; i < evidence_numbers_length; i++)
+        g_assert_cmpint(evidence_number_get(record, &evidence_numbers[i]), >=, EVIDENCE_ABSENT);
+    for (guint i = 0; i < record->named->len; i++)
+        require_clean(((EvidenceCulprit *)g_ptr_array_index(record->named, i))->name);
+    for (guint i = 0; i < record->dmesg->len; i++)
+        require_clean(g_ptr_array_index(record->dmesg, i));
+}
+
+/* Whatever it says can be judged. */
+static void require_judged(const EvidenceRecord *record)
+{
+    g_auto(EvidenceVerdict) verdict = {0};
+    EvidenceLimits limits;
+
+    evidence_limits_init(&limits);
+    evidence_judge(&limits, record, &verdict);
+    if (verdict.reason != NULL)
+        require_clean(verdict.reason);
+}
+
 static void require_message(const AgentMessage *message)
 {
     g_assert_cmpint(message->id, >=, 0);
@@ -61,6 +83,10 @@ static void require_message(const AgentMessage *message)
         require_facts(message->facts);
     if (message->type == AGENT_UNSUPPORTED || message->type == AGENT_FAILED)
         require_clean(message->reason);
+    if (message->evidence != NULL) {
+        require_evidence(message->evidence);
+        require_judged(message->evidence);
+    }
     if (message->type == AGENT_RAW) {
         require_clean(message->stream);
         g_assert_nonnull(message->raw);

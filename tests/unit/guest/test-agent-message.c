@@ -100,14 +100,89 @@ static void test_small(void)
     decode("{\"type\":\"done\",\"invocation\":3,\"samples\":11,\"flags\":\"a,copies-exceed-cpus\"}",
            &message);
     g_assert_cmpint(message.count, ==, 11);
-    g_assert_true(message.flagged);
+    g_assert_cmpstr(message.flags, ==, "a,copies-exceed-cpus");
+    g_assert_null(message.evidence);
     agent_message_clear(&message);
     decode("{\"type\":\"done\",\"invocation\":3,\"samples\":11}", &message);
-    g_assert_false(message.flagged);
+    g_assert_cmpstr(message.flags, ==, "");
     agent_message_clear(&message);
     decode("{\"type\":\"bye\",\"invocations\":1,\"samples\":11}", &message);
     g_assert_cmpint(message.type, ==, AGENT_BYE);
     g_assert_cmpint(message.id, ==, 1);
+}
+
+#define EVIDENCE "\"type\":\"evidence\",\"id\":3,\"span_ns\":5,\"cpus\":\"0-1\""
+#define FOREIGN "\"foreign\":{\"cpu_ns\":0}"
+
+static void test_evidence(void)
+{
+    g_auto(AgentMessage) message = {0};
+    const EvidenceRecord *record;
+
+    decode("{\"type\":\"evidence\",\"id\":4,\"span_ns\":38000000000,\"cpus\":\"2-3\","
+           "\"subject\":{\"processes\":1,\"cpu_ns\":7,\"run_delay_ns\":8,\"involuntary\":9,"
+           "\"threads\":[{\"tid\":5,\"name\":\"CPU 0/TCG\",\"cpu_ns\":6,\"run_delay_ns\":1}]},"
+           "\"foreign\":{\"cpu_ns\":41,\"eligible_ns\":42,\"ended_ns\":0,\"named\":["
+           "{\"name\":\"ap\\u001bt\",\"unit\":\"apt-daily.service\",\"pid\":412,\"cpu_ns\":40,"
+           "\"ended\":true,\"processes\":2},{\"name\":\"b\",\"cpu_ns\":1,\"ended\":false}]},"
+           "\"observer\":{\"cpu_ns\":3,\"switches\":2},\"psi\":{\"io_some_ns\":11},"
+           "\"clocksource\":\"acpi_pm\",\"clocksource_before\":\"tsc\",\"dmesg\":[\"mce: a\"],"
+           "\"sources\":[\"schedstat\",\"kmsg\"],\"later\":{}}",
+           &message);
+    g_assert_cmpint(message.type, ==, AGENT_EVIDENCE);
+    g_assert_cmpint(message.id, ==, 4);
+    record = message.evidence;
+    g_assert_cmpstr(record->cpus, ==, "2-3");
+    g_assert_cmpint(record->span_ns, ==, 38000000000);
+    g_assert_cmpint(record->subject_run_delay_ns, ==, 8);
+    g_assert_cmpint(record->foreign_cpu_ns, ==, 41);
+    g_assert_cmpint(record->observer_written_bytes, ==, EVIDENCE_ABSENT);
+    g_assert_cmpint(record->cpu_steal_ns, ==, EVIDENCE_ABSENT);
+    g_assert_cmpint(record->psi_io_some_ns, ==, 11);
+    g_assert_cmpint(record->guest_steal_ns, ==, EVIDENCE_ABSENT);
+    g_assert_cmpstr(record->clocksource_before, ==, "tsc");
+    g_assert_cmpstr(record->sources, ==, "schedstat,kmsg");
+    g_assert_cmpstr(g_ptr_array_index(record->dmesg, 0), ==, "mce: a");
+    g_assert_cmpuint(record->named->len, ==, 2);
+    const EvidenceCulprit *first = g_ptr_array_index(record->named, 0);
+    const EvidenceCulprit *second = g_ptr_array_index(record->named, 1);
+    const EvidenceThread *thread = g_ptr_array_index(record->threads, 0);
+
+    g_assert_cmpstr(first->name, ==, "ap\\x1bt");
+    g_assert_cmpstr(first->unit, ==, "apt-daily.service");
+    g_assert_cmpint(first->processes, ==, 2);
+    g_assert_true(first->ended);
+    g_assert_null(second->unit);
+    g_assert_cmpint(second->pid, ==, EVIDENCE_ABSENT);
+    g_assert_false(second->ended);
+    g_assert_cmpint(thread->run_delay_ns, ==, 1);
+    g_assert_cmpint(thread->involuntary, ==, EVIDENCE_ABSENT);
+}
+
+static void test_evidence_small(void)
+{
+    g_auto(AgentMessage) message = {0};
+
+    decode("{\"type\":\"begun\",\"id\":4}", &message);
+    g_assert_cmpint(message.type, ==, AGENT_BEGUN);
+    g_assert_cmpint(message.id, ==, 4);
+    agent_message_clear(&message);
+    decode("{\"type\":\"failed\",\"id\":4,\"reason\":\"no such process\"}", &message);
+    g_assert_cmpint(message.type, ==, AGENT_FAILED);
+    g_assert_cmpint(message.id, ==, 4);
+    agent_message_clear(&message);
+    decode("{" EVIDENCE "," FOREIGN "}", &message);
+    g_assert_cmpuint(message.evidence->named->len, ==, 0);
+    g_assert_null(message.evidence->clocksource);
+    agent_message_clear(&message);
+    decode("{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"evidence\":{\"span_ns\":9,"
+           "\"steal_ns\":1,\"clocksource\":\"tsc\"}}",
+           &message);
+    g_assert_cmpint(message.evidence->guest_span_ns, ==, 9);
+    g_assert_cmpint(message.evidence->guest_steal_ns, ==, 1);
+    g_assert_cmpint(message.evidence->guest_switches, ==, EVIDENCE_ABSENT);
+    g_assert_cmpint(message.evidence->span_ns, ==, EVIDENCE_ABSENT);
+    g_assert_cmpstr(message.evidence->guest_clocksource, ==, "tsc");
 }
 
 /* Each line is refused for its own reason, and the reason quotes nothing unprintable. */
@@ -187,6 +262,29 @@ static const struct {
     {"{\"type\":\"hello\",\"protocol\":1}", "\"version\" is missing"},
     {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"flags\":[]}", "\"flags\""},
     {"{\"type\":\"unsupported\",\"invocation\":3}", "\"reason\" is missing"},
+    {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"flags\":\"a b\"}", "\"flags\""},
+    {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"evidence\":[]}", "\"evidence\""},
+    {"{\"type\":\"done\",\"invocation\":3,\"samples\":1,\"evidence\":{\"steal_ns\":-1}}",
+     "\"steal_ns\" is not an integer from 0"},
+    {"{\"type\":\"begun\"}", "\"id\" is missing"},
+    {"{" EVIDENCE "}", "\"cpu_ns\" is missing in \"foreign\""},
+    {"{\"type\":\"evidence\",\"id\":3,\"cpus\":\"0\"," FOREIGN "}", "\"span_ns\" is missing"},
+    {"{\"type\":\"evidence\",\"id\":3,\"span_ns\":5," FOREIGN "}", "\"cpus\" is missing"},
+    {"{\"type\":\"evidence\",\"id\":3,\"span_ns\":5,\"cpus\":\"x\"," FOREIGN "}", "\"cpus\""},
+    {"{" EVIDENCE "," FOREIGN ",\"psi\":[]}", "\"psi\" is not an object"},
+    {"{" EVIDENCE "," FOREIGN ",\"psi\":{\"io_some_ns\":1.5}}", "\"io_some_ns\" is not an integer"},
+    {"{" EVIDENCE "," FOREIGN ",\"interrupts\":9000000000000000000}",
+     "\"interrupts\" is too large"},
+    {"{" EVIDENCE "," FOREIGN ",\"sources\":[\"a b\"]}", "\"sources\""},
+    {"{" EVIDENCE "," FOREIGN ",\"sources\":{}}", "\"sources\" is not an array"},
+    {"{" EVIDENCE "," FOREIGN ",\"dmesg\":[1]}", "\"dmesg\""},
+    {"{" EVIDENCE "," FOREIGN ",\"dmesg\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}",
+     "array of at most 8"},
+    {"{" EVIDENCE "," FOREIGN ",\"clocksource\":1}", "\"clocksource\" is not a string"},
+    {"{" EVIDENCE "," FOREIGN ",\"subject\":{\"threads\":1}}", "\"threads\" is not an array"},
+    {"{" EVIDENCE ",\"foreign\":{\"cpu_ns\":1,\"named\":[1]}}", "is missing in \"named\""},
+    {"{" EVIDENCE ",\"foreign\":{\"cpu_ns\":1,\"named\":[{\"name\":\"a\"}]}}",
+     "is missing in \"named\""},
 };
 
 static void test_refused(void)
@@ -312,6 +410,8 @@ int main(int argc, char **argv)
     g_test_add_func("/agent-message/sample", test_sample);
     g_test_add_func("/agent-message/raw", test_raw);
     g_test_add_func("/agent-message/small", test_small);
+    g_test_add_func("/agent-message/evidence", test_evidence);
+    g_test_add_func("/agent-message/evidence-small", test_evidence_small);
     g_test_add_func("/agent-message/refused", test_refused);
     g_test_add_func("/agent-message/values", test_values);
     g_test_add_func("/agent-message/values-member", test_values_member);
