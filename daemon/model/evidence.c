@@ -307,6 +307,21 @@ static const EvidenceCulprit *culprit_at(const EvidenceRecord *record, guint i)
     return g_ptr_array_index(record->named, i);
 }
 
+/* What all of them took, where the first is not all of it. */
+static void append_allowed(GString *text, const EvidenceLimits *limits,
+                           const EvidenceRecord *record, gint64 first)
+{
+    if (first < record->foreign_cpu_ns) {
+        g_string_append(text, "; in all ");
+        append_seconds(text, record->foreign_cpu_ns);
+        g_string_append_printf(text, " (%.1f %%, %.1f %% allowed)",
+                               (double)record->foreign_cpu_ns * 100 / cpus_ns(record),
+                               limits->cpu * 100);
+    } else {
+        g_string_append_printf(text, "; %.1f %% is allowed", limits->cpu * 100);
+    }
+}
+
 /* Who took how much: the greediest with its share, the next ones, and all together. */
 static char *tell_who(const EvidenceLimits *limits, const EvidenceRecord *record)
 {
@@ -328,11 +343,7 @@ static char *tell_who(const EvidenceLimits *limits, const EvidenceRecord *record
         g_string_append_c(text, ' ');
         append_seconds(text, culprit_at(record, i)->cpu_ns);
     }
-    g_string_append(text, named > 1 ? "; all others together took " : "; in all ");
-    append_seconds(text, record->foreign_cpu_ns);
-    g_string_append_printf(text, " (%.1f %%, %.1f %% allowed)",
-                           (double)record->foreign_cpu_ns * 100 / cpus_ns(record),
-                           limits->cpu * 100);
+    append_allowed(text, limits, record, first);
     return g_string_free(text, FALSE);
 }
 
