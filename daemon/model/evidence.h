@@ -82,22 +82,23 @@ void evidence_number_set(EvidenceRecord *record, const EvidenceNumber *number, g
 /* ---- limits ---- */
 
 typedef enum { EVIDENCE_REJECT, EVIDENCE_FLAG } EvidenceUse;
+typedef enum { EVIDENCE_MISSING_FLAG, EVIDENCE_MISSING_FAIL } EvidenceMissing;
 
 /* Shares are of the time of all of the subject's CPUs together, 0..1, unless said otherwise. */
 typedef struct {
-    gboolean read;          /* FALSE: "evidence: off" */
-    EvidenceUse foreign;    /* what foreign CPU time beyond the limit does */
-    gboolean required;      /* without evidence the invocation fails; else it is flagged */
-    double cpu;             /* foreign CPU time */
-    gint64 cpu_floor_ns;    /* foreign CPU time up to this is never too much */
-    double steal;           /* taken by the hypervisor that this host runs on */
-    double interrupts;      /* in interrupts and softirqs */
-    double run_delay;       /* the subject's threads waited for a CPU; of n CPUs' time */
-    double pressure_cpu;    /* PSI "some"; of the span */
-    double pressure_io;     /* PSI "some"; of the span */
-    double pressure_memory; /* PSI "some"; of the span */
-    double frequency;       /* fall of the frequency; of the highest seen */
-    double observer;        /* vmatrix's own CPU time; of the span */
+    gboolean read;           /* FALSE: "evidence: off" */
+    EvidenceUse foreign;     /* what foreign CPU time beyond the limit does */
+    EvidenceMissing missing; /* what an invocation without evidence is */
+    double cpu;              /* foreign CPU time */
+    gint64 cpu_floor_ns;     /* foreign CPU time up to this is never too much */
+    double steal;            /* taken by the hypervisor that this host runs on */
+    double interrupts;       /* in interrupts and softirqs */
+    double run_delay;        /* the subject's threads waited for a CPU; of n CPUs' time */
+    double pressure_cpu;     /* PSI "some"; of the span */
+    double pressure_io;      /* PSI "some"; of the span */
+    double pressure_memory;  /* PSI "some"; of the span */
+    double frequency;        /* fall of the frequency; of the highest seen */
+    double observer;         /* vmatrix's own CPU time; of the span */
 } EvidenceLimits;
 
 /* The defaults, explained in vmatrix(1). */

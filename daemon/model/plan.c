@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "model/plan-evidence.h"
 #include "model/yaml.h"
 #include "util/clock.h"
 #include "util/io.h"
@@ -594,6 +595,7 @@ static const NodeField plan_fields[] = {
     {.key = "subject", .read = node_read_nested, .fields = subject_fields},
     {.key = "idle", .read = plan_idle_read, .offset = offsetof(Plan, idle)},
     {.key = "tune", .read = tune_wants_read, .offset = offsetof(Plan, tune)},
+    {.key = "evidence", .read = plan_evidence_read, .offset = offsetof(Plan, evidence)},
     {.key = "limits", .read = node_read_nested, .fields = limits_fields},
     {NULL},
 };
@@ -606,6 +608,7 @@ static void set_defaults(Plan *plan)
     plan->repeat.warmup = 1;
     plan->seed = 1;
     plan_idle_defaults(&plan->idle);
+    evidence_limits_init(&plan->evidence);
     plan->limits.boot_ns = 3 * MINUTE_NS;
     plan->limits.invocation_ns = 30 * MINUTE_NS;
     plan->limits.attempts = 3;

@@ -3,6 +3,7 @@
 #pragma once
 #include <glib.h>
 
+#include "model/evidence.h"
 #include "model/inventory.h"
 #include "model/node.h"
 #include "model/tune.h"
@@ -84,6 +85,7 @@ typedef struct {
         gint stop_by_minute;  /* minute of the local day, or -1 */
         double drift_ppm;     /* allowed beyond the bound; default 500 */
     } limits;
+    EvidenceLimits evidence; /* see vmatrix(1) for the defaults */
     TuneWants tune; /* of the host's settings; default: none is changed */
 } Plan;
 
