@@ -337,3 +337,77 @@ SELECT e.id          AS event,
   FROM event e
   LEFT JOIN run r ON r.id = e.run_id
   LEFT JOIN cell  ON cell.id = r.cell_id;
+
+-- What was seen while an invocation ran, with names instead of row ids. A row an invocation that
+-- has evidence.
+CREATE VIEW invocation_evidence AS
+SELECT r.campaign_id AS campaign,
+       cell.id       AS cell,
+       cell.key      AS cell_key,
+       r.block       AS block,
+       r.id          AS run,
+       r.attempt     AS attempt,
+       i.id          AS invocation,
+       i.workload    AS workload,
+       i.ordinal     AS invocation_ordinal,
+       e.verdict     AS verdict,
+       e.reason      AS reason,
+       e.flags       AS flags,
+       e.cpus        AS cpus,
+       e.span_ns / 1e9        AS span_s,
+       e.foreign_cpu_ns / 1e9 AS foreign_cpu_s,
+       CAST(e.foreign_cpu_ns AS REAL) / nullif(e.span_ns * e.n_cpus, 0)       AS foreign_share,
+       CAST(e.cpu_steal_ns AS REAL) / nullif(e.span_ns * e.n_cpus, 0)         AS steal_share,
+       CAST(e.subject_run_delay_ns AS REAL) / nullif(e.span_ns * e.n_cpus, 0) AS run_delay_share,
+       CAST(e.psi_cpu_some_ns AS REAL) / nullif(e.span_ns, 0)    AS cpu_pressure,
+       CAST(e.psi_io_some_ns AS REAL) / nullif(e.span_ns, 0)     AS io_pressure,
+       CAST(e.psi_memory_some_ns AS REAL) / nullif(e.span_ns, 0) AS memory_pressure,
+       CAST(e.guest_steal_ns AS REAL) / nullif(e.guest_span_ns * e.guest_cpus, 0)
+                     AS guest_steal_share
+  FROM evidence e
+  JOIN invocation i ON i.id = e.invocation_id
+  JOIN run r        ON r.id = i.run_id
+  JOIN cell         ON cell.id = r.cell_id;
+
+-- Who took CPU time of the subject's CPUs: a row an invocation and culprit.
+CREATE VIEW culprit AS
+SELECT r.campaign_id AS campaign,
+       cell.key      AS cell_key,
+       r.id          AS run,
+       r.attempt     AS attempt,
+       r.verdict     AS verdict,
+       i.id          AS invocation,
+       i.workload    AS workload,
+       json_extract(n.value, '$.name')      AS name,
+       json_extract(n.value, '$.unit')      AS unit,
+       json_extract(n.value, '$.pid')       AS pid,
+       json_extract(n.value, '$.processes') AS processes,
+       json_extract(n.value, '$.ended')     AS ended,
+       json_extract(n.value, '$.cpu_ns') / 1e9 AS cpu_s,
+       CAST(json_extract(n.value, '$.cpu_ns') AS REAL) / nullif(e.span_ns * e.n_cpus, 0) AS share
+  FROM evidence e
+  JOIN json_each(e.named) n
+  JOIN invocation i ON i.id = e.invocation_id
+  JOIN run r        ON r.id = i.run_id
+  JOIN cell         ON cell.id = r.cell_id;
+
+-- What vmatrix itself cost while an invocation ran. A row an invocation that came to its marks.
+CREATE VIEW observer AS
+SELECT r.campaign_id AS campaign,
+       cell.key      AS cell_key,
+       r.id          AS run,
+       i.id          AS invocation,
+       i.workload    AS workload,
+       i.host_ns     AS host_ns,
+       i.observer_cpu_ns      AS daemon_cpu_ns,
+       i.observer_switches    AS daemon_switches,
+       e.observer_cpu_ns      AS cpu_ns,
+       e.observer_switches    AS switches,
+       e.observer_written_bytes AS written_bytes,
+       e.reader_cpu_ns        AS reader_cpu_ns,
+       i.observer_cpu_ns * 60e3 / nullif(i.host_ns, 0) AS daemon_cpu_ms_a_minute
+  FROM invocation i
+  JOIN run r      ON r.id = i.run_id
+  JOIN cell       ON cell.id = r.cell_id
+  LEFT JOIN evidence e ON e.invocation_id = i.id
+ WHERE i.host_ns IS NOT NULL;

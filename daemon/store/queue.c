@@ -176,7 +176,7 @@ gboolean queue_again(Store *store, gint64 run, QueueBy by, GError **error)
         " SELECT campaign_id, cell_id, block,"
         "  (SELECT max(l.position) + 1 FROM run l"
         "    WHERE l.campaign_id = r.campaign_id AND l.block = r.block),"
-        "  workload, attempt + 1 - cut, CASE WHEN ?2 THEN 0 ELSE interruptions + cut END,"
+        "  workload, attempt + 1 - cut, CASE WHEN ?2 OR NOT cut THEN 0 ELSE interruptions + 1 END,"
         "  CASE WHEN over THEN 'done' ELSE 'queued' END, CASE WHEN over THEN 'failed' END,"
         "  CASE WHEN over THEN printf('interrupted %d times by the end of vmatrix, of libvirt or of"
         " the machine, which is the most; look at their logs, then ''vmatrix retry %d'' runs it"

@@ -5,6 +5,7 @@
 #pragma once
 #include <glib.h>
 
+#include "model/evidence.h"
 #include "model/matrix.h"
 #include "model/metric.h"
 #include "model/twoclock.h"
@@ -89,10 +90,10 @@ gboolean store_run_claim(Store *store, gint64 campaign, const char *boot_id, Sto
 gboolean store_run_finish(Store *store, gint64 run, const char *verdict, const char *reason,
                           const char *flags, GError **error);
 
-/* Queue the run's cell again, at the end of its block, as attempt + 1; after an interruption, which
- * is no try of the cell, as the same attempt with interruptions + 1. The 20th interruption of one
- * attempt gives a failed row with a reason, and an event, instead of a queued one. The run must be
- * done, and can be queued again once. */
+/* Queue the run's cell again, at the end of its block, as attempt + 1 (with no interruptions);
+ * after an interruption, which is no try of the cell, as the same attempt with interruptions + 1.
+ * The 20th interruption of one attempt gives a failed row with a reason, and an event, instead of a
+ * queued one. The run must be done, and can be queued again once. */
 gboolean store_run_requeue(Store *store, gint64 run, GError **error);
 
 /* Runs of this campaign that are still "running" (their process is gone): they become done,
@@ -130,6 +131,9 @@ gboolean store_samples_add(Store *store, gint64 invocation, const Metric *metric
 /* invocation 0: belongs to the run. Stored zlib-compressed, with its original length. */
 gboolean store_raw_add(Store *store, gint64 run, gint64 invocation, const char *stream,
                        GBytes *content, GError **error);
+/* What was seen while it ran, and what was judged from that. Once an invocation. */
+gboolean store_evidence_add(Store *store, gint64 invocation, const EvidenceRecord *record,
+                            const EvidenceVerdict *verdict, GError **error);
 gboolean store_invocation_commit(Store *store, GError **error);
 void store_invocation_abort(Store *store);
 
