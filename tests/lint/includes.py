@@ -46,8 +46,8 @@ GATEWAYS = {
 # What the C library, POSIX and the kernel give.
 LIBC = re.compile(
     r"(sys|linux|net|netinet|arpa|asm)/.*|"
-    r"(assert|cpuid|ctype|dirent|errno|fcntl|float|getopt|grp|ifaddrs|inttypes|limits|locale|malloc|"
-    r"math|netdb|poll|pthread|pwd|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|stddef|stdint|"
+    r"(assert|cpuid|ctype|dirent|errno|fcntl|float|getopt|glob|grp|ifaddrs|inttypes|limits|locale|"
+    r"malloc|math|netdb|poll|pthread|pwd|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|stddef|stdint|"
     r"stdio|stdlib|string|strings|syslog|termios|time|unistd|utime|wchar)\.h"
 )
 
