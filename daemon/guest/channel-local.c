@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/cpulist.h"
 #include "util/error.h"
 #include "util/io.h"
-#include "util/text.h"
 
 enum { POLL_MS = 10 };
 
@@ -180,37 +180,23 @@ static const struct channel_ops local_ops = {
     .free = local_free,
 };
 
-/* Add "3" or "0-3" to set. */
-static gboolean add_cpus(const char *part, cpu_set_t *set)
-{
-    g_auto(GStrv) ends = g_strsplit(part, "-", 2);
-    guint64 first, last;
-
-    if (ends[0] == NULL || !text_parse_uint(ends[0], &first) ||
-        !text_parse_uint(ends[1] != NULL ? ends[1] : ends[0], &last) || last < first ||
-        last >= CPU_SETSIZE)
-        return FALSE;
-    for (; first <= last; first++)
-        CPU_SET(first, set);
-    return TRUE;
-}
-
 static gboolean parse_cpus(const char *cpus, cpu_set_t *ret_set, GError **error)
 {
-    g_auto(GStrv) parts = g_strsplit(cpus, ",", -1);
-    gboolean ok = *parts != NULL;
-    cpu_set_t set;
+    g_autoptr(GArray) numbers = cpulist_parse(cpus);
+    gboolean ok = numbers != NULL;
 
-    CPU_ZERO(&set);
-    for (char **part = parts; ok && *part != NULL; part++)
-        ok = add_cpus(*part, &set);
-    if (!ok) {
+    CPU_ZERO(ret_set);
+    for (guint i = 0; ok && i < numbers->len; i++) {
+        guint cpu = g_array_index(numbers, guint, i);
+
+        ok = cpu < CPU_SETSIZE;
+        if (ok)
+            CPU_SET(cpu, ret_set);
+    }
+    if (!ok)
         g_set_error(error, VM_ERROR, VM_ERROR_INVALID,
                     "CPU list \"%s\": not CPU numbers and ranges like 0,2-3", cpus);
-        return FALSE;
-    }
-    *ret_set = set;
-    return TRUE;
+    return ok;
 }
 
 /* Runs in the child. A signal that the parent ignores must not stay ignored in the agent. */
@@ -282,4 +268,10 @@ Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_p
     if (ret_pidfd != NULL)
         *ret_pidfd = local->pidfd;
     return g_steal_pointer(&channel);
+}
+
+pid_t channel_local_pid(const Channel *channel)
+{
+    g_assert(channel->ops == &local_ops);
+    return ((const LocalChannel *)channel)->pid;
 }

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "guest-domains.h"
+#include "util/cpulist.h"
 #include "util/error.h"
 #include "util/io.h"
 
 #define QEMU_URI "http://libvirt.org/schemas/domain/qemu/1.0"
 
-enum { TEMPLATE_MAX = 1024 * 1024, DEFAULT_MEMORY_MIB = 256, KIB = 1024 };
+enum { TEMPLATE_MAX = 1024 * 1024, DEFAULT_MEMORY_MIB = 256, KIB = 1024, IO_THREADS_MAX = 1024 };
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(xmlDoc, xmlFreeDoc)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(xmlXPathContext, xmlXPathFreeContext)
@@ -173,21 +174,65 @@ static void build_identity(xmlNode *domain, const HvSpec *spec)
     build_metadata(domain, spec);
 }
 
-static void build_pinning(xmlNode *domain, const HvSpec *spec)
+static xmlNode *add_pin(xmlNode *tune, const char *kind, const char *cpus)
 {
-    xmlNode *tune = ensure(domain, "cputune");
+    xmlNode *pin = xmlNewChild(tune, NULL, x(kind), NULL);
 
-    drop_all(tune, "vcpupin");
-    drop_all(tune, "emulatorpin");
+    set(pin, "cpuset", cpus);
+    return pin;
+}
+
+/* vCPU i on the i-th CPU of the list; on all of them where there are not as many. */
+static void pin_vcpus(xmlNode *tune, const HvSpec *spec)
+{
+    g_autoptr(GArray) cpus = cpulist_parse(spec->cpus);
+    gboolean each = cpus != NULL && cpus->len == spec->vcpus;
+
     for (guint i = 0; i < spec->vcpus; i++) {
         g_autofree char *vcpu = g_strdup_printf("%u", i);
-        xmlNode *pin = xmlNewChild(tune, NULL, x("vcpupin"), NULL);
+        g_autofree char *cpu =
+            each ? g_strdup_printf("%u", g_array_index(cpus, guint, i)) : g_strdup(spec->cpus);
 
-        set(pin, "vcpu", vcpu);
-        set(pin, "cpuset", spec->cpus);
+        set(add_pin(tune, "vcpupin", cpu), "vcpu", vcpu);
     }
-    /* The emulator's threads share the subject's CPUs: they are part of what is measured. */
-    set(xmlNewChild(tune, NULL, x("emulatorpin"), NULL), "cpuset", spec->cpus);
+}
+
+/* libvirt numbers a template's I/O threads from 1. */
+static void pin_io_threads(xmlNode *domain, xmlNode *tune, const char *cpus)
+{
+    xmlNode *threads = child(domain, "iothreads");
+    xmlChar *text = threads != NULL ? xmlNodeGetContent(threads) : NULL;
+    guint64 count = text != NULL ? g_ascii_strtoull((const char *)text, NULL, 10) : 0;
+
+    xmlFree(text);
+    for (guint64 i = 1; i <= MIN(count, IO_THREADS_MAX); i++) {
+        g_autofree char *number = g_strdup_printf("%" G_GUINT64_FORMAT, i);
+
+        set(add_pin(tune, "iothreadpin", cpus), "iothread", number);
+    }
+}
+
+static void build_pinning(xmlNode *domain, const HvSpec *spec)
+{
+    static const char *const kinds[] = {"vcpupin", "emulatorpin", "iothreadpin"};
+    const char *emulator = spec->emulator != NULL ? spec->emulator : spec->cpus;
+    xmlNode *tune = ensure(domain, "cputune");
+
+    for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+        drop_all(tune, kinds[i]);
+    pin_vcpus(tune, spec);
+    add_pin(tune, "emulatorpin", emulator);
+    pin_io_threads(domain, tune, emulator);
+    /* Where whatever is not named above may run. */
+    set(ensure(domain, "vcpu"), "cpuset", emulator);
+}
+
+static void build_nodes(xmlNode *domain, const HvSpec *spec)
+{
+    xmlNode *memory = ensure(ensure(domain, "numatune"), "memory");
+
+    set(memory, "mode", "strict");
+    set(memory, "nodeset", spec->nodes);
 }
 
 static void build_resources(xmlNode *domain, const DomainXmlInput *input)
@@ -201,6 +246,8 @@ static void build_resources(xmlNode *domain, const DomainXmlInput *input)
     set_number(ensure(domain, "vcpu"), spec->vcpus);
     if (spec->cpus != NULL)
         build_pinning(domain, spec);
+    if (spec->nodes != NULL)
+        build_nodes(domain, spec);
     if (child(domain, "cpu") == NULL && input->cpu_mode != NULL) {
         xmlNode *cpu = xmlNewChild(domain, NULL, x("cpu"), NULL);
 

@@ -26,7 +26,9 @@ typedef struct {
     const char *folder;      /* this run's folder: console.log goes there */
     const char *owner;       /* text for the metadata element: campaign uuid, run id */
     guint forward_port;      /* loopback port for ADDRESS_FORWARD */
-    const char *cpus;        /* host CPU list for pinning ("0,1"), or NULL */
+    const char *cpus;        /* host CPUs for pinning, one a vCPU in their order ("0,1"), or NULL */
+    const char *emulator;    /* host CPUs of the emulator's other threads; NULL: the same */
+    const char *nodes;       /* NUMA nodes of the memory ("1"), or NULL: left to the kernel */
 } HvSpec;
 
 typedef enum {

@@ -3,6 +3,7 @@
 
 #include "host/probe.h"
 #include "host/tree.h"
+#include "util/cpulist.h"
 #include "util/text.h"
 
 #define SYS_CPU "/sys/devices/system/cpu"
@@ -16,7 +17,7 @@ static GArray *read_list(const char *root, const char *path)
 {
     g_autofree char *text = tree_read(root, path);
 
-    return text != NULL ? tree_cpu_list(text) : NULL;
+    return text != NULL ? cpulist_parse(text) : NULL;
 }
 
 static guint read_core(const char *root, guint cpu)
@@ -77,7 +78,7 @@ GArray *topology_read(const char *root, const char *allowed)
 {
     GArray *topology = g_array_new(FALSE, FALSE, sizeof(TopologyCpu));
     g_autoptr(GArray) cpus =
-        allowed != NULL ? tree_cpu_list(allowed) : read_list(root, SYS_CPU "/online");
+        allowed != NULL ? cpulist_parse(allowed) : read_list(root, SYS_CPU "/online");
     g_autoptr(GArray) small = read_list(root, "/sys/devices/cpu_atom/cpus");
 
     for (guint i = 0; cpus != NULL && i < cpus->len; i++) {
@@ -201,27 +202,9 @@ static gint compare_numbers(gconstpointer left, gconstpointer right)
     return by(*a, *b);
 }
 
-/* "0,2"; NULL for an empty list. */
-static char *list_text(const GArray *numbers)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    for (guint i = 0; i < numbers->len; i++)
-        g_string_append_printf(text, "%s%u", i > 0 ? "," : "", g_array_index(numbers, guint, i));
-    return text->len > 0 ? g_strdup(text->str) : NULL;
-}
-
-static gboolean has(const GArray *numbers, guint number)
-{
-    for (guint i = 0; i < numbers->len; i++)
-        if (g_array_index(numbers, guint, i) == number)
-            return TRUE;
-    return FALSE;
-}
-
 static void add_once(GArray *numbers, guint number)
 {
-    if (!has(numbers, number))
+    if (!cpulist_has(numbers, number))
         g_array_append_val(numbers, number);
 }
 
@@ -234,12 +217,12 @@ static void fill_rest(const GArray *topology, const GArray *cpus, const GArray *
     for (guint i = 0; i < topology->len; i++) {
         const TopologyCpu *cpu = &g_array_index(topology, TopologyCpu, i);
 
-        if (!has(cpus, cpu->cpu))
-            add_once(has(cores, cpu->core) ? siblings : free_cores, cpu->cpu);
+        if (!cpulist_has(cpus, cpu->cpu))
+            add_once(cpulist_has(cores, cpu->core) ? siblings : free_cores, cpu->cpu);
     }
     pick->shared = free_cores->len == 0 && siblings->len > 0;
-    pick->housekeeping = list_text(pick->shared ? siblings : free_cores);
-    pick->quiet = pick->shared ? NULL : list_text(siblings);
+    pick->housekeeping = cpulist_text(pick->shared ? siblings : free_cores);
+    pick->quiet = pick->shared ? NULL : cpulist_text(siblings);
 }
 
 gboolean cpu_pick(const GArray *topology, guint n, CpuOrder order, CpuPick *ret_pick)
@@ -265,7 +248,7 @@ gboolean cpu_pick(const GArray *topology, guint n, CpuOrder order, CpuPick *ret_
     if (order == CPU_ORDER_CORES)
         g_array_sort(cpus, compare_numbers);
     g_array_sort(nodes, compare_numbers);
-    *ret_pick = (CpuPick){.cpus = list_text(cpus), .nodes = list_text(nodes)};
+    *ret_pick = (CpuPick){.cpus = cpulist_text(cpus), .nodes = cpulist_text(nodes)};
     fill_rest(topology, cpus, cores, ret_pick);
     return TRUE;
 }

@@ -3,6 +3,8 @@
 #pragma once
 #include <glib.h>
 
+#include "model/plan.h"
+
 typedef struct {
     guint cpu;
     guint core;     /* lowest number of the CPUs that share its core, its own where none is told */
@@ -13,9 +15,6 @@ typedef struct {
 /* GArray of TopologyCpu, by number: the CPUs of the list allowed ("0-3,8"), or with NULL all that
  * are online below root ("" is the real one). Empty when nothing is told. Transfer full. */
 GArray *topology_read(const char *root, const char *allowed);
-
-/* How vCPUs are laid on a core's threads: one a core while there are cores, or thread by thread. */
-typedef enum { CPU_ORDER_CORES, CPU_ORDER_SIBLINGS } CpuOrder;
 
 typedef struct {
     char *cpus;         /* the subject's: "1,2", in the order of its vCPUs */

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "util/cpulist.h"
 #include "util/io.h"
-#include "util/text.h"
 
 /* /proc/cpuinfo is the largest that is read: 2 KB a CPU. */
-enum { FILE_MAX = 16 * 1024 * 1024, CPU_MAX = 65536 };
+enum { FILE_MAX = 16 * 1024 * 1024 };
 
 char *tree_read_whole(const char *root, const char *path, GError **error)
 {
@@ -53,35 +53,7 @@ char *tree_field(const char *text, const char *key, char separator)
     return NULL;
 }
 
-static gboolean add_range(GArray *cpus, const char *range)
-{
-    g_auto(GStrv) ends = g_strsplit(range, "-", 2);
-    guint64 first, last;
-
-    if (ends[0] == NULL || !text_parse_uint(ends[0], &first))
-        return FALSE;
-    last = first;
-    if (ends[1] != NULL && !text_parse_uint(ends[1], &last))
-        return FALSE;
-    if (last < first || last >= CPU_MAX)
-        return FALSE;
-    for (guint64 i = first; i <= last; i++) {
-        guint cpu = (guint)i;
-
-        g_array_append_val(cpus, cpu);
-    }
-    return TRUE;
-}
-
 GArray *tree_cpu_list(const char *text)
 {
-    g_autoptr(GArray) cpus = g_array_new(FALSE, FALSE, sizeof(guint));
-    g_auto(GStrv) ranges = g_strsplit(text, ",", -1);
-
-    if (ranges[0] == NULL)
-        return NULL;
-    for (char **range = ranges; *range != NULL; range++)
-        if (!add_range(cpus, *range))
-            return NULL;
-    return g_steal_pointer(&cpus);
+    return cpulist_parse(text);
 }

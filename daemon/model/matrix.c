@@ -158,6 +158,13 @@ guint64 matrix_memory(const Matrix *matrix, guint cell)
     return level == NULL ? matrix->plan->memory : level->number;
 }
 
+EmulatorPlace matrix_emulator(const Matrix *matrix, guint cell)
+{
+    const PlanLevel *level = matrix_level_named(matrix, cell, "emulator");
+
+    return level == NULL ? matrix->plan->subject.emulator : (EmulatorPlace)(level->number - 1);
+}
+
 static int compare_levels(const guint16 *a, const guint16 *b, guint n)
 {
     for (guint i = 0; i < n; i++) {

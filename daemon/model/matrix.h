@@ -35,6 +35,8 @@ char *matrix_axes_json(const Matrix *matrix, guint cell);
 guint matrix_vcpus(const Matrix *matrix, guint cell);    /* default 1 */
 guint64 matrix_memory(const Matrix *matrix, guint cell); /* bytes; 0: the guest's default */
 
+EmulatorPlace matrix_emulator(const Matrix *matrix, guint cell);
+
 /* Index of the cell that the baseline names for this cell (the cell that differs from it only in
  * the baseline's axes), or -1. */
 gint64 matrix_baseline_of(const Matrix *matrix, guint cell);

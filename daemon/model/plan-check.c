@@ -158,6 +158,19 @@ static gboolean has_cmdline(const PlanLevel *level)
     return level->cmdline != NULL && level->cmdline[0] != '\0';
 }
 
+/* What of the level has no meaning on bare, or NULL. */
+static const char *bare_cannot(const Check *check, int axis, const PlanLevel *level)
+{
+    if (has_cmdline(level))
+        return "cmdline";
+    if (level->edits->len > 0)
+        return "domain edits";
+    if (axis == plan_axis_index(check->plan, "emulator") &&
+        level->number == EMULATOR_ON_HOUSEKEEPING + 1)
+        return "placement of emulator threads";
+    return NULL;
+}
+
 /* On bare there is no domain and no kernel to start: a level that says otherwise would label a
  * measurement with what was not measured. */
 static gboolean check_effect_on_bare(const Check *check, int axis, guint level_index,
@@ -165,7 +178,9 @@ static gboolean check_effect_on_bare(const Check *check, int axis, guint level_i
 {
     const PlanLevel *level = level_at(check, axis, level_index);
 
-    if (level->edits->len == 0 && !has_cmdline(level))
+    const char *what = bare_cannot(check, axis, level);
+
+    if (what == NULL)
         return TRUE;
     for (guint h = 0; h < axis_at(check, check->hypervisor)->levels->len; h++) {
         const InventoryHypervisor *hypervisor = hypervisor_at(check, h);
@@ -175,8 +190,7 @@ static gboolean check_effect_on_bare(const Check *check, int axis, guint level_i
             return node_fail_at(check->plan->path, place_of(level), error,
                                 "axis %s, level %s: its %s cannot take effect on hypervisor "
                                 "\"%s\" (driver bare): add {hypervisor: %s, %s: %s} to exclude",
-                                axis_at(check, axis)->name, level->name,
-                                has_cmdline(level) ? "cmdline" : "domain edits", hypervisor->name,
+                                axis_at(check, axis)->name, level->name, what, hypervisor->name,
                                 hypervisor->name, axis_at(check, axis)->name, level->name);
     }
     return TRUE;

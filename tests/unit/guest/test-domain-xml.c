@@ -176,11 +176,51 @@ static void test_passthrough(void)
     f.spec.memory = 0;
     xml = domain_xml_build(&input, NULL);
     expect(xml, "/domain/cpu[@mode='host-passthrough']/@migratable", "off");
-    expect(xml, "/domain/cputune/vcpupin[@vcpu='0']/@cpuset", "0,3");
-    expect(xml, "/domain/cputune/vcpupin[@vcpu='1']/@cpuset", "0,3");
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='0']/@cpuset", "0");
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='1']/@cpuset", "3");
     expect(xml, "/domain/cputune/vcpupin[@vcpu='2']", NULL);
     expect(xml, "/domain/cputune/emulatorpin/@cpuset", "0,3");
+    expect(xml, "/domain/vcpu/@cpuset", "0,3");
+    expect(xml, "/domain/vcpu", "2");
+    expect(xml, "/domain/numatune", NULL);
     expect(xml, "/domain/memory", "262144");
+}
+
+/* The emulator apart from the vCPUs, and a template's own pinning and I/O threads. */
+static void test_placement(void)
+{
+    static const char template_text[] =
+        "<domain><iothreads>2</iothreads>"
+        "<cputune><shares>2048</shares><vcpupin vcpu='7' cpuset='9'/>"
+        "<emulatorpin cpuset='9'/><iothreadpin iothread='1' cpuset='9'/></cputune>"
+        "<numatune><memory mode='interleave' nodeset='0-3'/></numatune></domain>";
+    g_auto(Fixture) f;
+    g_autofree char *xml = NULL;
+    DomainXmlInput input = {.spec = &f.spec, .template_text = template_text, .template_name = "t"};
+
+    fixture_init(&f);
+    f.spec.vcpus = 2;
+    f.spec.cpus = "5,4";
+    f.spec.emulator = "0-1";
+    f.spec.nodes = "1";
+    xml = domain_xml_build(&input, NULL);
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='0']/@cpuset", "5");
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='1']/@cpuset", "4");
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='7']", NULL);
+    expect(xml, "/domain/cputune/emulatorpin[2]", NULL);
+    expect(xml, "/domain/cputune/emulatorpin/@cpuset", "0-1");
+    expect(xml, "/domain/cputune/iothreadpin[@iothread='1']/@cpuset", "0-1");
+    expect(xml, "/domain/cputune/iothreadpin[@iothread='2']/@cpuset", "0-1");
+    expect(xml, "/domain/cputune/iothreadpin[3]", NULL);
+    expect(xml, "/domain/cputune/shares", "2048");
+    expect(xml, "/domain/vcpu/@cpuset", "0-1");
+    expect(xml, "/domain/numatune/memory/@mode", "strict");
+    expect(xml, "/domain/numatune/memory/@nodeset", "1");
+    /* Fewer CPUs than vCPUs: each on all of them. */
+    g_free(xml);
+    f.spec.cpus = "3";
+    xml = domain_xml_build(&input, NULL);
+    expect(xml, "/domain/cputune/vcpupin[@vcpu='1']/@cpuset", "3");
 }
 
 /* Text that would end an element, an attribute or the document, were it printed. */
@@ -414,6 +454,7 @@ int main(int argc, char **argv)
     g_test_add_func("/domain-xml/network", test_network);
     g_test_add_func("/domain-xml/bridge", test_bridge);
     g_test_add_func("/domain-xml/passthrough-and-pinning", test_passthrough);
+    g_test_add_func("/domain-xml/placement", test_placement);
     g_test_add_func("/domain-xml/hostile-text", test_hostile_text);
     g_test_add_func("/domain-xml/refused", test_refused);
     g_test_add_func("/domain-xml/entities", test_entities_stay_out);

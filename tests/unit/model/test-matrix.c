@@ -89,6 +89,24 @@ static void test_memory(void)
     g_assert_cmpuint(matrix_vcpus(by_guest, 0), ==, 1);
 }
 
+static void test_emulator(void)
+{
+    g_autoptr(Plan) axis = parse("{hypervisor: [kvm], emulator: [subject, housekeeping]}", "");
+    g_autoptr(Matrix) by_axis = expand(axis);
+    g_autoptr(Plan) plain =
+        parse("{hypervisor: [kvm]}", "subject: {emulator: housekeeping, smt: siblings}\n");
+    g_autoptr(Matrix) by_plan = expand(plain);
+    g_autoptr(Plan) none = parse("{hypervisor: [kvm]}", "");
+    g_autoptr(Matrix) by_default = expand(none);
+
+    g_assert_cmpint(matrix_emulator(by_axis, 0), ==, EMULATOR_ON_SUBJECT);
+    g_assert_cmpint(matrix_emulator(by_axis, 1), ==, EMULATOR_ON_HOUSEKEEPING);
+    g_assert_cmpint(matrix_emulator(by_plan, 0), ==, EMULATOR_ON_HOUSEKEEPING);
+    g_assert_cmpint(plain->subject.smt, ==, CPU_ORDER_SIBLINGS);
+    g_assert_cmpint(matrix_emulator(by_default, 0), ==, EMULATOR_ON_SUBJECT);
+    g_assert_cmpint(none->subject.smt, ==, CPU_ORDER_CORES);
+}
+
 static void test_baseline(void)
 {
     g_autoptr(Plan) plan = parse("{hypervisor: [bare, kvm], guest: [a, b], vcpus: [1, 2]}",
@@ -273,6 +291,7 @@ int main(int argc, char **argv)
     g_test_add_func("/matrix/cells", test_cells);
     g_test_add_func("/matrix/exclude-include", test_exclude_include);
     g_test_add_func("/matrix/memory", test_memory);
+    g_test_add_func("/model/matrix/emulator", test_emulator);
     g_test_add_func("/matrix/baseline", test_baseline);
     g_test_add_func("/matrix/baseline-with-holes", test_baseline_with_holes);
     g_test_add_func("/matrix/no-baseline", test_no_baseline);
