@@ -115,6 +115,17 @@ void emit_outcome(FILE *out, const char *type, int64_t invocation, const char *r
     end_line(out);
 }
 
+bool emit_answer(FILE *out, const char *type, int64_t id, const char *reason)
+{
+    fprintf(out, "{\"type\":\"%s\"", type);
+    if (id >= 0)
+        fprintf(out, ",\"id\":%" PRId64, id);
+    if (reason != NULL)
+        member_string(out, "reason", reason);
+    end_line(out);
+    return true;
+}
+
 void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t)
 {
     fprintf(out, "{\"type\":\"%s\",\"invocation\":%" PRId64 ",\"t\":%" PRId64, type, invocation, t);

@@ -26,6 +26,8 @@ void emit_facts(FILE *out, const struct facts *facts);
 void emit_facts_object(FILE *out, const struct facts *facts); /* the bare object */
 /* type: "ready" (no reason), "unsupported", "failed". */
 void emit_outcome(FILE *out, const char *type, int64_t invocation, const char *reason);
+/* Of host-evidence; returns true. id -1, reason NULL: left out. */
+bool emit_answer(FILE *out, const char *type, int64_t id, const char *reason);
 void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t); /* "begin", "end" */
 /* count values in as many lines as are needed. copy -1: there is only one. */
 void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int copy,

@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "byhand.h"
 #include "emit.h"
+#include "evidence.h"
 #include "facts.h"
 #include "os.h"
 #include "session.h"
@@ -19,6 +20,10 @@ static const char usage[] =
     "       vmatrix-agent facts [--json]       what this machine is\n"
     "       vmatrix-agent run [--human] [--samples N] [--cpu N] [--copies N] [--folder DIR] NAME…\n"
     "                                          run benchmarks or groups by hand\n"
+    "       vmatrix-agent host-evidence        speak of what happens on this host (JSON Lines)\n"
+    "       vmatrix-agent host-evidence --for SECONDS [--pid N]… [--cpus LIST] [--cgroup /PATH]\n"
+    "                                          the same once, by hand: who took CPU time from "
+    "whom\n"
     "       vmatrix-agent digest FILE          hex SHA-256 of a file\n"
     "       vmatrix-agent version\n";
 
@@ -114,6 +119,20 @@ static int command_digest(int argc, char **argv)
     return STATUS_DONE;
 }
 
+static int command_host_evidence(int argc, char **argv)
+{
+    struct evidence_options options;
+    char reason[EVIDENCE_REASON_MAX];
+
+    if (argc == 1 && strcmp(argv[0], "--help") == 0) {
+        fputs(usage, stdout);
+        return STATUS_DONE;
+    }
+    if (!evidence_parse(argc, argv, &options, reason))
+        return refuse_usage(reason, NULL);
+    return evidence_run(&options);
+}
+
 static int command(int argc, char **argv, const char *self)
 {
     const char *name = argv[0];
@@ -128,6 +147,8 @@ static int command(int argc, char **argv, const char *self)
             return refuse_usage(reason, NULL);
         return byhand_run(&options);
     }
+    if (strcmp(name, "host-evidence") == 0)
+        return command_host_evidence(argc, argv);
     if (strcmp(name, "list") == 0)
         return command_list(argc, argv);
     if (strcmp(name, "facts") == 0)
