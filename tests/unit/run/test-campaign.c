@@ -186,6 +186,65 @@ static void test_cancel(Fixture *fixture, gconstpointer data)
     assert_answer(fixture, "SELECT count(*) FROM sample", "10");
 }
 
+static void stop_in_first(void *data, const StoreRun *run_, const char *step,
+                          const CampaignTotals *totals, gint64 eta_ns)
+{
+    Fixture *fixture = data;
+
+    if (g_str_equal(step, "measure"))
+        cancel_set(fixture->cancel);
+}
+
+/* The daemon is to end in the middle of a run: that run is there, and it is queued once more. */
+static void test_stop_resumable(Fixture *fixture, gconstpointer data)
+{
+    gint64 campaign = submit(fixture, "fake.one");
+    CampaignWatch watch = {.step = stop_in_first, .data = fixture};
+    CampaignOptions options = fixture_options(fixture);
+    CampaignTotals totals = {0};
+    g_autoptr(GError) error = NULL;
+
+    options.watch = &watch;
+    options.resumable = TRUE;
+    campaign_run(fixture->store, campaign, &options, &totals, &error);
+    g_assert_no_error(error);
+    assert_answer(fixture, "SELECT state FROM campaign", "queued");
+    assert_answer(fixture,
+                  "SELECT group_concat(n, ' ') FROM (SELECT state || ifnull(verdict, '') || "
+                  "interruptions || attempt || ':' || count(*) AS n FROM run GROUP BY state, "
+                  "verdict, interruptions, attempt ORDER BY n)",
+                  "doneinterrupted01:1 queued01:2 queued11:1");
+    assert_answer(fixture, "SELECT count(*) FROM sample", "0");
+}
+
+/* What is asked of the agent: no floor under the warm-up where the plan wants none. */
+static void check_warmup(Fixture *fixture, const char *repeat, const char *expected)
+{
+    g_autofree char *path = g_build_filename(fixture->folder, "requests", NULL);
+    g_autofree char *plan = g_strdup_printf("version: 1\nplan: warm\naxes: {hypervisor: [bare]}\n"
+                                            "workloads: [fake.one]\nidle: off\nrepeat: {boots: 1, "
+                                            "samples: 5%s}\n",
+                                            repeat);
+    CampaignOptions options = fixture_options(fixture);
+    CampaignTotals totals = {0};
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+
+    g_setenv("FAKE_AGENT_REQUESTS", path, TRUE);
+    campaign_run(fixture->store, fixture_submit(fixture, plan), &options, &totals, &error);
+    g_unsetenv("FAKE_AGENT_REQUESTS");
+    g_assert_no_error(error);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    g_assert_nonnull(strstr(text, expected));
+    g_assert_cmpint(unlink(path), ==, 0);
+}
+
+static void test_warmup(Fixture *fixture, gconstpointer data)
+{
+    check_warmup(fixture, "", "\"warmup_min_ns\": 20000000");
+    check_warmup(fixture, ", warmup: 0", "\"warmup_min_ns\": 0");
+}
+
 /* A claim whose process is gone is interrupted and done again; nothing is there twice. */
 static void test_recover(Fixture *fixture, gconstpointer data)
 {
@@ -290,6 +349,8 @@ int main(int argc, char **argv)
         {"/campaign/all-refused", test_all_refused},
         {"/campaign/fast-clock", test_fast_clock},
         {"/campaign/cancel", test_cancel},
+        {"/campaign/stop-resumable", test_stop_resumable},
+        {"/campaign/warmup", test_warmup},
         {"/campaign/recover", test_recover},
         {"/campaign/recover-cancelled", test_recover_cancelled},
         {"/campaign/lock", test_lock},

@@ -131,9 +131,20 @@ static void on_finished(void *data, const StoreRun *run, const char *verdict, co
     jump_if(data, NULL);
 }
 
-/* Two cells, three blocks, begun at this time of 1 December 2026 (UTC); stop-by is 07:00. */
-static CampaignTotals run_until(Fixture *fixture, const char *begin, Jump *jump)
+/* These cells, three blocks, begun at this time of 1 December 2026 (UTC); stop-by is 07:00. */
+static CampaignTotals run_cells_until(Fixture *fixture, const char *vcpus, const char *begin,
+                                      Jump *jump)
 {
+    g_autofree char *plan = g_strdup_printf("version: 1\n"
+                                            "plan: engine\n"
+                                            "axes:\n"
+                                            "  hypervisor: [bare]\n"
+                                            "  vcpus: %s\n"
+                                            "repeat: {boots: 3, invocations: 1, samples: 5}\n"
+                                            "idle: off\n"
+                                            "limits: {stop-by: \"07:00\"}\n"
+                                            "workloads: [fake.one]\n",
+                                            vcpus);
     CampaignWatch watch = {.step = on_step, .finished = on_finished, .data = jump};
     CampaignOptions options = fixture_options(fixture);
     CampaignTotals totals = {0};
@@ -143,15 +154,7 @@ static CampaignTotals run_until(Fixture *fixture, const char *begin, Jump *jump)
     mono_offset = 0;
     wall_offset = utc(begin) - raw_ns(CLOCK_MONOTONIC_RAW);
     clock_set_source(&fake_clocks);
-    campaign = fixture_submit(fixture, "version: 1\n"
-                                       "plan: engine\n"
-                                       "axes:\n"
-                                       "  hypervisor: [bare]\n"
-                                       "  vcpus: [1, 2]\n"
-                                       "repeat: {boots: 3, invocations: 1, samples: 5}\n"
-                                       "idle: off\n"
-                                       "limits: {stop-by: \"07:00\"}\n"
-                                       "workloads: [fake.one]\n");
+    campaign = fixture_submit(fixture, plan);
     options.watch = &watch;
     campaign_run(fixture->store, campaign, &options, &totals, &error);
     clock_set_source(NULL);
@@ -166,6 +169,11 @@ static CampaignTotals run_until(Fixture *fixture, const char *begin, Jump *jump)
                   "0");
     assert_nothing_left(fixture);
     return totals;
+}
+
+static CampaignTotals run_until(Fixture *fixture, const char *begin, Jump *jump)
+{
+    return run_cells_until(fixture, "[1, 2]", begin, jump);
 }
 
 /* How many runs were done and dropped in each block: "2+0 2+0 0+2". */
@@ -223,6 +231,16 @@ static void test_inside_block(Fixture *fixture, gconstpointer data)
     assert_blocks(fixture, "2+0 1+1 0+2");
 }
 
+/* 420 s are left, and the first run takes 200 s of them: the three others of its block would not all
+ * end in time, the next ones do. */
+static void test_next_of_block(Fixture *fixture, gconstpointer data)
+{
+    Jump late = {.at_run = 1, .jump_ns = 100 * S};
+
+    run_cells_until(fixture, "[1, 2]\n  memory: [64MiB, 128MiB]", "2026-12-01 06:53", &late);
+    assert_blocks(fixture, "3+1 0+4 0+4");
+}
+
 /* The clock was an hour fast, and is set right in the middle of a run: the hour is kept (in UTC),
  * and there is an hour more until then. */
 static void test_set_back(Fixture *fixture, gconstpointer data)
@@ -266,6 +284,7 @@ int main(int argc, char **argv)
         {"/stopby/last-dropped", test_last_dropped},
         {"/stopby/whole-blocks", test_whole_blocks},
         {"/stopby/inside-block", test_inside_block},
+        {"/stopby/next-of-block", test_next_of_block},
         {"/stopby/set-back", test_set_back},
         {"/stopby/set-back-and-stop", test_set_back_and_stop},
     };

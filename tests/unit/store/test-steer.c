@@ -521,7 +521,10 @@ static void test_step(void)
     run = fixture_claim(&f);
     g_assert_true(store_step_enter(f.store, run, "overlay", 1700000000000000000, &error));
     g_assert_true(store_step_enter(f.store, run, "start", 1700000001000000000, &error));
+    /* A step is noted without a wait for the disk; everything else waits (2: FULL). */
+    g_assert_cmpint(ask_int(f.store, "PRAGMA synchronous"), ==, 2);
     g_assert_false(store_step_enter(f.store, 999, "start", 1, &error));
+    g_assert_cmpint(ask_int(f.store, "PRAGMA synchronous"), ==, 2);
     g_autofree char *rows = ask_rows(f.store, "SELECT run_id, name, entered_utc FROM step");
     g_autofree char *expected =
         g_strdup_printf("%" G_GINT64_FORMAT "|start|2023-11-14T22:13:21.000Z", run);
