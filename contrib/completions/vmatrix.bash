@@ -13,7 +13,7 @@ _vmatrix()
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         if [[ -n $skip ]]; then
             skip=''
-        elif [[ $word == --@(db|inventory|format|output|where|metric|hypervisor|work|at|priority) || $word == -o ]]; then
+        elif [[ $word == --@(db|inventory|format|output|where|set|metric|hypervisor|work|at|priority) || $word == -o ]]; then
             skip=yes
         elif [[ $word != -* ]]; then
             words+=("$word")
@@ -30,14 +30,15 @@ _vmatrix()
     --work)
         COMPREPLY=($(compgen -d -- "$current"))
         return ;;
-    --where | --metric | --hypervisor | --at | --priority)
+    --where | --set | --metric | --hypervisor | --at | --priority)
         return ;;
     esac
 
     case ${words[*]} in
     '') names='check plan run submit status watch log pause resume cancel retry summary results sql
-              doctor guest agent workload' ;;
+              doctor guest agent workload host' ;;
     guest) names='enroll list' ;;
+    host) names='tune restore' ;;
     agent | workload) names='list' ;;
     check* ) COMPREPLY=($(compgen -f -- "$current")) ;;
     plan*) options="$all --no-estimate" COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -47,6 +48,7 @@ _vmatrix()
     log*) options="$all --console --raw" ;;
     results*) options="$all --where --metric" ;;
     doctor*) options="$all --work" ;;
+    'host tune'*) options="$all --set" COMPREPLY=($(compgen -f -- "$current")) ;;
     'guest enroll'*) options="$all --hypervisor --work" ;;
     esac
     if [[ $current == -* ]]; then

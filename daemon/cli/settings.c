@@ -64,6 +64,7 @@ const OptionSpec settings_options[] = {
 void settings_clear(Settings *settings)
 {
     g_clear_pointer(&settings->where, g_ptr_array_unref);
+    g_clear_pointer(&settings->set, g_ptr_array_unref);
 }
 
 TableFormat settings_format(const Settings *settings, TableFormat fallback)

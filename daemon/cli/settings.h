@@ -20,6 +20,7 @@ typedef struct {
     gboolean version;
     /* options of single commands */
     GPtrArray *where; /* const char*, NULL-terminated, or NULL */
+    GPtrArray *set;   /* the same */
     const char *metric;
     const char *hypervisor;
     const char *work;

@@ -10,6 +10,7 @@
 #include "run/lock.h"
 #include "run/recover.h"
 #include "run/stopby.h"
+#include "run/tuning.h"
 #include "store/steer.h"
 #include "util/error.h"
 #include "util/fault.h"
@@ -200,23 +201,73 @@ static gboolean recover_in_flight(Store *store, const CampaignOptions *options, 
     return ids != NULL;
 }
 
+/* What an earlier life, or this one, has changed. Whoever died in a run had the host tuned: it is
+ * given back before all else. */
+static gboolean give_back(Store *store, GError **error)
+{
+    g_autoptr(GPtrArray) outcomes = tuning_restore(store, TUNING_OF_CAMPAIGNS, error);
+
+    return outcomes != NULL;
+}
+
+static gboolean recover(Store *store, const CampaignOptions *options, GError **error)
+{
+    return give_back(store, error) && recover_in_flight(store, options, error);
+}
+
+/* As the plan wants it. The facts are those of the host as it is measured. */
+static gboolean tune_host(Engine *engine, Tuning **ret_tuning, GError **error)
+{
+    g_autoptr(GHashTable) facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    GHashTableIter each;
+    gpointer name, value;
+
+    if (!tuning_begin(engine->store, engine->campaign.id, engine->plan, facts, ret_tuning, error))
+        return FALSE;
+    if (g_hash_table_size(facts) == 0)
+        return TRUE;
+    g_hash_table_unref(engine->host_facts);
+    engine->host_facts = host_facts("");
+    g_hash_table_iter_init(&each, facts);
+    while (g_hash_table_iter_next(&each, &name, &value)) {
+        g_hash_table_iter_steal(&each);
+        g_hash_table_replace(engine->host_facts, name, value);
+    }
+    return TRUE;
+}
+
+static gboolean run_tuned(Engine *engine, CampaignTotals *totals, GError **error)
+{
+    g_auto(Eta) eta = {0};
+    StopBy stopby;
+
+    warm_bases(engine);
+    eta_init(&eta, engine->matrix->n_cells);
+    return count_runs(engine, &eta, totals, error) && stopby_init(&stopby, engine, error) &&
+           store_campaign_set_state(engine->store, engine->campaign.id, "running", error) &&
+           run_queue(engine, &stopby, &eta, totals, error);
+}
+
+/* However it ends, the host is given back; the first error counts. */
+static gboolean tune_and_run(Engine *engine, CampaignTotals *totals, GError **error)
+{
+    g_autoptr(Tuning) tuning = NULL;
+    gboolean ok = tune_host(engine, &tuning, error) && run_tuned(engine, totals, error);
+
+    g_clear_pointer(&tuning, tuning_free);
+    return give_back(engine->store, ok ? error : NULL) && ok;
+}
+
 static gboolean run_whole(Store *store, gint64 campaign, const CampaignOptions *options,
                           CampaignTotals *ret_totals, GError **error)
 {
     g_auto(Engine) engine = {0};
     g_autoptr(HostLock) lock = host_lock_new(error);
     CampaignTotals totals = {0};
-    g_auto(Eta) eta = {0};
-    StopBy stopby;
 
-    if (lock == NULL || !recover_in_flight(store, options, error) ||
-        !engine_init(&engine, store, campaign, options, error) || !recover_all(&engine, error))
-        return FALSE;
-    warm_bases(&engine);
-    eta_init(&eta, engine.matrix->n_cells);
-    if (!count_runs(&engine, &eta, &totals, error) || !stopby_init(&stopby, &engine, error) ||
-        !store_campaign_set_state(store, campaign, "running", error) ||
-        !run_queue(&engine, &stopby, &eta, &totals, error))
+    if (lock == NULL || !recover(store, options, error) ||
+        !engine_init(&engine, store, campaign, options, error) || !recover_all(&engine, error) ||
+        !tune_and_run(&engine, &totals, error))
         return FALSE;
     fault_point("campaign-end", "before");
     if (!store_campaign_set_state(store, campaign, state_after(options, totals.outcome), error))
@@ -231,7 +282,7 @@ gboolean campaign_recover(Store *store, const CampaignOptions *options, GError *
 {
     g_autoptr(HostLock) lock = host_lock_new(error);
 
-    return lock != NULL && recover_in_flight(store, options, error);
+    return lock != NULL && recover(store, options, error);
 }
 
 gboolean campaign_run(Store *store, gint64 campaign, const CampaignOptions *options,

@@ -47,8 +47,8 @@ GATEWAYS = {
 LIBC = re.compile(
     r"(sys|linux|net|netinet|arpa|asm)/.*|"
     r"(assert|cpuid|ctype|dirent|errno|fcntl|float|getopt|glob|grp|ifaddrs|inttypes|limits|locale|"
-    r"malloc|math|netdb|poll|pthread|pwd|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|stddef|stdint|"
-    r"stdio|stdlib|string|strings|syslog|termios|time|unistd|utime|wchar)\.h"
+    r"malloc|math|netdb|poll|pthread|pwd|sched|setjmp|signal|spawn|stdarg|stdatomic|stdbool|"
+    r"stddef|stdint|stdio|stdlib|string|strings|syslog|termios|time|unistd|utime|wchar)\.h"
 )
 
 # The agent builds on three systems, with what their C libraries and compilers give.
