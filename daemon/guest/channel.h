@@ -4,6 +4,7 @@
  * channels ignore that signal. */
 #pragma once
 #include <glib.h>
+#include <sys/types.h>
 
 #include "util/wait.h"
 
@@ -45,3 +46,9 @@ void channel_keep_errors(Channel *channel, const void *data, gsize length);
  * where the system has no such thing (valgrind). */
 Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_pidfd,
                            GError **error);
+/* The same, in the control groups behind joins (int: descriptors of their cgroup.procs) from its
+ * first instruction on. joins may be NULL. */
+Channel *channel_local_joined(const char *const *argv, const char *cpus, const GArray *joins,
+                              int *ret_pidfd, GError **error);
+/* Its process; 0 once that has ended and was seen to. channel must be a local one. */
+pid_t channel_local_pid(const Channel *channel);

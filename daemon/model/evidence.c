@@ -115,6 +115,18 @@ void evidence_record_free(EvidenceRecord *record)
     g_free(record);
 }
 
+void evidence_record_take_guest(EvidenceRecord *record, EvidenceRecord *guest)
+{
+    for (guint i = 0; i < evidence_numbers_length; i++)
+        if (g_strcmp0(evidence_numbers[i].group, "guest") == 0)
+            evidence_number_set(record, &evidence_numbers[i],
+                                evidence_number_get(guest, &evidence_numbers[i]));
+    g_free(record->guest_clocksource);
+    record->guest_clocksource = g_steal_pointer(&guest->guest_clocksource);
+    g_free(record->guest_clocksource_before);
+    record->guest_clocksource_before = g_steal_pointer(&guest->guest_clocksource_before);
+}
+
 /* ---- limits ---- */
 
 /* Foreign CPU time: an idle host's kernel threads and timers stay below 1 % of any CPU, and a

@@ -79,6 +79,9 @@ extern const guint evidence_numbers_length;
 gint64 evidence_number_get(const EvidenceRecord *record, const EvidenceNumber *number);
 void evidence_number_set(EvidenceRecord *record, const EvidenceNumber *number, gint64 value);
 
+/* Move what the guest's kernel counted from guest into record. */
+void evidence_record_take_guest(EvidenceRecord *record, EvidenceRecord *guest);
+
 /* ---- limits ---- */
 
 typedef enum { EVIDENCE_REJECT, EVIDENCE_FLAG } EvidenceUse;

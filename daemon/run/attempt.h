@@ -10,6 +10,7 @@
 #include "guest/overlay.h"
 #include "guest/ssh.h"
 #include "model/plan.h"
+#include "run/reader.h"
 #include "store/store.h"
 #include "util/wait.h"
 
@@ -27,7 +28,7 @@ typedef struct {
     const char *work;       /* folder that holds the run folders */
     const char *host_key;   /* pinned, or NULL to accept what comes */
     GBytes *agent;          /* bytes of the agent for the guest */
-    const char *agent_path; /* the agent on this host, for bare */
+    const char *agent_path; /* the agent on this host, for bare and for evidence */
     Cancel *cancel;
 } AttemptSpec;
 
@@ -53,7 +54,9 @@ struct Attempt {
     char *guest_folder;
     Channel *channel; /* to the started agent, until the link has it */
     AgentLink *link;
-    int guard_fd; /* borrowed: pidfd of the subject, -1 */
+    Reader *reader;   /* NULL: evidence is off */
+    gint64 local_pid; /* bare: of the agent */
+    int guard_fd;     /* borrowed: pidfd of the subject, -1 */
     GHashTable *guest_facts, *hypervisor_facts;
     GArray *phases; /* AttemptPhase, in order */
     GString *flags; /* comma-separated */

@@ -123,7 +123,7 @@ static gboolean run_queue(Engine *engine, StopBy *stopby, Eta *eta, CampaignTota
     while (judge_queue(engine, stopby, totals, &go, error)) {
         g_auto(StoreRun) run = {0};
         StoreClaim claim;
-        gint64 duration = 0;
+        gint64 duration = 0, total = totals->total;
 
         if (!go)
             return TRUE;
@@ -136,6 +136,8 @@ static gboolean run_queue(Engine *engine, StopBy *stopby, Eta *eta, CampaignTota
         if (!flight_run(engine, &run, totals, eta_left_ns(eta), &duration, error))
             return FALSE;
         eta_note(eta, run.cell, duration);
+        /* A contaminated run is done again. */
+        eta_expect(eta, run.cell, (guint)(totals->total - total));
     }
     return FALSE;
 }
@@ -303,7 +305,7 @@ int campaign_exit_code(const CampaignTotals *totals)
         return VM_EXIT_INTERRUPTED;
     if (totals->failed > 0 || totals->skipped > 0 || totals->partial > 0)
         return VM_EXIT_CELL_FAILED;
-    if (totals->contaminated > 0 || totals->dropped > 0 || totals->outcome != CAMPAIGN_DONE)
+    if (totals->spoiled > 0 || totals->dropped > 0 || totals->outcome != CAMPAIGN_DONE)
         return VM_EXIT_PARTIAL;
     return VM_EXIT_DONE;
 }

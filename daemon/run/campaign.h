@@ -16,6 +16,7 @@ typedef enum {
 typedef struct {
     gint64 done, total; /* runs, reruns included; done counts those below too */
     gint64 failed, contaminated, interrupted, skipped;
+    gint64 spoiled; /* of the contaminated ones: those that were the last attempt */
     gint64 partial; /* clean runs in which some invocation failed */
     gint64 dropped; /* runs that stop-by took away */
     CampaignOutcome outcome;

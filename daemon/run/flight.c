@@ -193,6 +193,26 @@ static gboolean flight_work(Flight *flight, GError **error)
            attempt_end(flight->attempt, &flight->console, error);
 }
 
+/* A run that came to its end. */
+static void flight_judge_whole(Flight *flight)
+{
+    const InvokeTotals *invocations = &flight->invocations;
+
+    flight->verdict = invocations->contaminated > 0 ? "contaminated" : "clean";
+    if (invocations->failed > 0)
+        attempt_flag(flight->attempt, "partial");
+    if (invocations->contaminated > 1)
+        flight->reason =
+            g_strdup_printf("%s; and %u more of its %u invocations", invocations->culprit,
+                            invocations->contaminated - 1, invocations->done);
+    else if (invocations->contaminated > 0)
+        flight->reason = g_strdup(invocations->culprit);
+    else if (invocations->failed > 0)
+        flight->reason =
+            g_strdup_printf("%u of %u invocations failed; %s", invocations->failed,
+                            invocations->failed + invocations->done, invocations->reason);
+}
+
 /* The verdict, from what happened outside: never from a value. */
 static void flight_judge(Flight *flight, const GError *error)
 {
@@ -208,13 +228,7 @@ static void flight_judge(Flight *flight, const GError *error)
         flight->verdict = "failed";
         flight->reason = g_strdup_printf("every invocation failed; %s", invocations->reason);
     } else {
-        flight->verdict = "clean";
-        if (invocations->failed > 0) {
-            attempt_flag(flight->attempt, "partial");
-            flight->reason =
-                g_strdup_printf("%u of %u invocations failed; %s", invocations->failed,
-                                invocations->failed + invocations->done, invocations->reason);
-        }
+        flight_judge_whole(flight);
     }
 }
 
@@ -246,6 +260,19 @@ static gboolean store_phases(const Flight *flight, GError **error)
     return TRUE;
 }
 
+static gboolean is_contaminated(const Flight *flight)
+{
+    return g_str_equal(flight->verdict, "contaminated");
+}
+
+/* An interruption is no try; a contaminated one is done again while attempts are left. */
+static gboolean flight_again(const Flight *flight)
+{
+    return g_str_equal(flight->verdict, "interrupted") ||
+           (is_contaminated(flight) &&
+            flight->run->attempt < flight->engine->plan->limits.attempts);
+}
+
 static gboolean store_all(Flight *flight, GError **error)
 {
     Store *store = flight->engine->store;
@@ -265,7 +292,7 @@ static gboolean store_all(Flight *flight, GError **error)
     if (!store_run_finish(store, run, flight->verdict, flight->reason, flags, error))
         return FALSE;
     /* In the same transaction: a kill between the two would lose the rerun. */
-    return !g_str_equal(flight->verdict, "interrupted") || store_run_requeue(store, run, error);
+    return !flight_again(flight) || store_run_requeue(store, run, error);
 }
 
 static gboolean flight_store(Flight *flight, GError **error)
@@ -282,6 +309,9 @@ static void count_flight(const Flight *flight)
     totals->done++;
     totals->failed += g_str_equal(flight->verdict, "failed");
     totals->interrupted += g_str_equal(flight->verdict, "interrupted");
+    totals->contaminated += is_contaminated(flight);
+    totals->spoiled += is_contaminated(flight) && !flight_again(flight);
+    totals->total += is_contaminated(flight) && flight_again(flight);
     totals->partial += g_str_equal(flight->verdict, "clean") && flight->invocations.failed > 0;
 }
 

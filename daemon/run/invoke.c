@@ -22,13 +22,24 @@ typedef struct {
     AgentRequest request;
     ClockProbe before[PINGS], after[PINGS];
     AgentMarks marks;
-    ObserverCost cost;
+    EvidenceRecord *evidence; /* NULL: it never came to its end, or nothing is known */
+    EvidenceVerdict verdict;
+    GString *flags; /* comma-separated */
     gint64 started_mono_ns;
 } Invocation;
+
+static void invocation_clear(Invocation *invocation)
+{
+    evidence_record_free(invocation->evidence);
+    evidence_verdict_clear(&invocation->verdict);
+    g_string_free(invocation->flags, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Invocation, invocation_clear)
 
 void invoke_totals_clear(InvokeTotals *totals)
 {
     g_clear_pointer(&totals->reason, g_free);
+    g_clear_pointer(&totals->culprit, g_free);
     *totals = (InvokeTotals){0};
 }
 
@@ -46,7 +57,7 @@ static void invocation_init(Invocation *invocation, Attempt *attempt, Store *sto
     const Plan *plan = attempt->spec.plan;
     gboolean tcg = attempt->spec.hypervisor->accelerator == ACCELERATOR_TCG;
 
-    *invocation = (Invocation){.attempt = attempt, .store = store};
+    *invocation = (Invocation){.attempt = attempt, .store = store, .flags = g_string_new(NULL)};
     invocation->record = (StoreInvocation){.run = run,
                                            .position = position,
                                            .ordinal = ordinal,
@@ -116,39 +127,88 @@ static gboolean prepare(Invocation *invocation, const Wait *wait, AgentPrepare *
     return TRUE;
 }
 
-/* From go to end the daemon is silent: no log, no database, no packet but the marks. */
-static gboolean measure(Invocation *invocation, const Wait *wait, AgentPrepare *ret_outcome,
-                        char **ret_reason, GError **error)
+/* The invocation has this flag, and so has its run. */
+static void flag(Invocation *invocation, const char *word)
 {
-    AgentLink *link = invocation->attempt->link;
-    ObserverCost from, to;
-    gboolean ok;
-
-    if (!agent_link_ping(link, wait, PINGS, invocation->before, error))
-        return FALSE;
-    fault_point("measure", "before");
-    log_hold();
-    observer_cost(&from);
-    ok = agent_link_measure(link, wait, invocation->request.number, &invocation->marks, ret_outcome,
-                            ret_reason, error);
-    observer_cost(&to);
-    log_release();
-    fault_point("measure", "after");
-    invocation->record.observer_cpu_ns = to.cpu_ns - from.cpu_ns;
-    invocation->record.observer_switches = to.switches - from.switches;
-    if (!ok || *ret_outcome != AGENT_PREPARED)
-        return ok;
-    return agent_link_ping(link, wait, PINGS, invocation->after, error);
+    g_string_append_printf(invocation->flags, "%s%s", invocation->flags->len > 0 ? "," : "", word);
+    attempt_flag(invocation->attempt, word);
 }
 
-/* The invocation has each of these comma-separated flags, and so has its run. NULL: none. */
+/* Each of these comma-separated ones. NULL: none. */
 static void flag_all(Invocation *invocation, const char *flags)
 {
     g_auto(GStrv) words = g_strsplit(flags != NULL ? flags : "", ",", -1);
 
     for (char **word = words; *word != NULL; word++)
         if (**word != '\0')
-            attempt_flag(invocation->attempt, *word);
+            flag(invocation, *word);
+}
+
+/* From go to end the daemon is silent: no log, no database, no packet but the marks. */
+static gboolean measure_silently(Invocation *invocation, const Wait *wait,
+                                 AgentPrepare *ret_outcome, char **ret_reason, GError **error)
+{
+    ObserverCost from, to;
+    gboolean ok;
+
+    fault_point("measure", "before");
+    log_hold();
+    observer_cost(&from);
+    ok = agent_link_measure(invocation->attempt->link, wait, invocation->request.number,
+                            &invocation->marks, ret_outcome, ret_reason, error);
+    observer_cost(&to);
+    log_release();
+    fault_point("measure", "after");
+    invocation->record.observer_cpu_ns = to.cpu_ns - from.cpu_ns;
+    invocation->record.observer_switches = to.switches - from.switches;
+    return ok;
+}
+
+/* The first reading. The time it takes is not the invocation's. */
+static gboolean begin_evidence(Invocation *invocation, Wait *wait, GError **error)
+{
+    gint64 since = clock_mono_ns();
+
+    if (invocation->attempt->reader == NULL)
+        return TRUE;
+    if (!reader_begin(invocation->attempt->reader, wait, error))
+        return FALSE;
+    wait->deadline_ns += clock_mono_ns() - since;
+    return TRUE;
+}
+
+/* What was seen of the host meanwhile, and the verdict on it: before any value is read. */
+static gboolean judge_host(Invocation *invocation, Wait *wait, GError **error)
+{
+    const Attempt *attempt = invocation->attempt;
+    EvidenceVerdict *verdict = &invocation->verdict;
+    gint64 since = clock_mono_ns();
+    g_autofree char *missing = NULL;
+
+    if (attempt->reader == NULL)
+        return TRUE;
+    if (!reader_end(attempt->reader, wait, &invocation->evidence, &missing, error))
+        return FALSE;
+    wait->deadline_ns += clock_mono_ns() - since;
+    evidence_judge(&attempt->spec.plan->evidence, invocation->evidence, verdict);
+    if (missing != NULL)
+        verdict->reason = g_strdup_printf("no evidence of the host: %s", missing);
+    flag_all(invocation, verdict->flags);
+    return TRUE;
+}
+
+static gboolean measure(Invocation *invocation, Wait *wait, AgentPrepare *ret_outcome,
+                        char **ret_reason, GError **error)
+{
+    AgentLink *link = invocation->attempt->link;
+
+    if (!agent_link_ping(link, wait, PINGS, invocation->before, error) ||
+        !begin_evidence(invocation, wait, error) ||
+        !measure_silently(invocation, wait, ret_outcome, ret_reason, error) ||
+        !judge_host(invocation, wait, error))
+        return FALSE;
+    return *ret_outcome != AGENT_PREPARED ||
+           agent_link_ping(link, wait, PINGS, invocation->after, error);
 }
 
 static void judge_clocks(Invocation *invocation)
@@ -158,10 +218,8 @@ static void judge_clocks(Invocation *invocation)
     twoclock_judge(&invocation->marks.begin, &invocation->marks.end, invocation->before, PINGS,
                    invocation->after, PINGS, invocation->attempt->spec.plan->limits.drift_ppm,
                    clocks);
-    if (clocks->flagged) {
-        invocation->record.flags = "drift";
-        attempt_flag(invocation->attempt, "drift");
-    }
+    if (clocks->flagged)
+        flag(invocation, "drift");
 }
 
 static gboolean store_message(Invocation *invocation, gint64 id, const AgentMessage *message,
@@ -173,6 +231,17 @@ static gboolean store_message(Invocation *invocation, gint64 id, const AgentMess
     return store_samples_add(invocation->store, id, &message->metric,
                              (const double *)(void *)message->values->data, message->values->len,
                              message->iterations, error);
+}
+
+/* What the guest says of itself beside its samples: flags, and its kernel's counters. */
+static void take_guest(Invocation *invocation, AgentMessage *done)
+{
+    flag_all(invocation, done->flags);
+    if (done->evidence == NULL)
+        return;
+    if (invocation->evidence == NULL)
+        invocation->evidence = evidence_record_new();
+    evidence_record_take_guest(invocation->evidence, done->evidence);
 }
 
 static gboolean collect_into(Invocation *invocation, const Wait *wait, gint64 id, GError **error)
@@ -188,7 +257,7 @@ static gboolean collect_into(Invocation *invocation, const Wait *wait, gint64 id
         if (!agent_link_next(link, wait, number, &message, error))
             return FALSE;
         if (message.type == AGENT_DONE) {
-            flag_all(invocation, message.flags);
+            take_guest(invocation, &message);
             return TRUE;
         }
         /* The guest names the metric; which workload it belongs to is ours to say. */
@@ -199,6 +268,17 @@ static gboolean collect_into(Invocation *invocation, const Wait *wait, gint64 id
     }
 }
 
+/* The row of the invocation is there already, from before the guest told its flags. */
+static gboolean store_evidence(Invocation *invocation, gint64 id, GError **error)
+{
+    const char *flags = invocation->flags->str;
+
+    return (*flags == '\0' || store_invocation_flags(invocation->store, id, flags, error)) &&
+           (invocation->evidence == NULL ||
+            store_evidence_add(invocation->store, id, invocation->evidence, &invocation->verdict,
+                               error));
+}
+
 /* Store a row without samples: failed or unsupported, with the reason. */
 static gboolean store_reason(Invocation *invocation, const char *state, const char *reason,
                              GError **error)
@@ -207,8 +287,13 @@ static gboolean store_reason(Invocation *invocation, const char *state, const ch
 
     invocation->record.state = state;
     invocation->record.reason = reason;
-    return store_invocation_begin(invocation->store, &invocation->record, &id, error) &&
-           store_invocation_commit(invocation->store, error);
+    if (!store_invocation_begin(invocation->store, &invocation->record, &id, error))
+        return FALSE;
+    if (!store_evidence(invocation, id, error)) {
+        store_invocation_abort(invocation->store);
+        return FALSE;
+    }
+    return store_invocation_commit(invocation->store, error);
 }
 
 static gboolean store_measured(Invocation *invocation, const Wait *wait, GError **error)
@@ -218,7 +303,7 @@ static gboolean store_measured(Invocation *invocation, const Wait *wait, GError 
     if (!store_invocation_begin(invocation->store, &invocation->record, &id, error))
         return FALSE;
     fault_point("collect", "before");
-    if (!collect_into(invocation, wait, id, error)) {
+    if (!collect_into(invocation, wait, id, error) || !store_evidence(invocation, id, error)) {
         store_invocation_abort(invocation->store);
         return FALSE;
     }
@@ -256,6 +341,16 @@ static void note_reason(InvokeTotals *totals, const char *workload, const char *
         totals->reason = g_strdup_printf("%s: %s", workload, reason);
 }
 
+static void note_verdict(InvokeTotals *totals, const Invocation *invocation)
+{
+    if (!invocation->verdict.contaminated)
+        return;
+    totals->contaminated++;
+    if (totals->culprit == NULL)
+        totals->culprit =
+            g_strdup_printf("%s: %s", invocation->record.workload, invocation->verdict.reason);
+}
+
 static gboolean invoke_one(Invocation *invocation, InvokeTotals *totals, GError **error)
 {
     AgentPrepare outcome = AGENT_PREPARED;
@@ -273,6 +368,7 @@ static gboolean invoke_one(Invocation *invocation, InvokeTotals *totals, GError 
     switch (outcome) {
     case AGENT_PREPARED:
         totals->done++;
+        note_verdict(totals, invocation);
         return TRUE;
     case AGENT_NOT_SUPPORTED:
         totals->unsupported++;
@@ -293,7 +389,7 @@ gboolean invoke_all(Attempt *attempt, Store *store, gint64 run, const GPtrArray 
 
     for (guint i = 0; i < n_order; i++) {
         for (guint ordinal = 1; ordinal <= invocations; ordinal++) {
-            Invocation invocation;
+            g_auto(Invocation) invocation;
 
             invocation_init(&invocation, attempt, store, run,
                             g_ptr_array_index(workloads, order[i]), i, ordinal, ++number);

@@ -8,7 +8,9 @@
 
 typedef struct {
     guint done, failed, unsupported;
-    char *reason; /* of the first that failed, or NULL; transfer full */
+    char *reason;       /* of the first that failed, or NULL; transfer full */
+    guint contaminated; /* of those that are done */
+    char *culprit;      /* of the first contaminated one: "WORKLOAD: who took how much" */
 } InvokeTotals;
 
 void invoke_totals_clear(InvokeTotals *totals);

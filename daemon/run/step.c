@@ -7,6 +7,7 @@
 
 #include "guest/forward.h"
 #include "host/idle.h"
+#include "host/probe.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fault.h"
@@ -299,6 +300,7 @@ static gboolean local_enter(Attempt *attempt, const Wait *wait, GError **error)
     if (channel == NULL)
         return FALSE;
     attempt->guard_fd = pidfd;
+    attempt->local_pid = channel_local_pid(channel);
     return link_up(attempt, channel, wait, error);
 }
 
@@ -307,6 +309,28 @@ static void agent_undo(Attempt *attempt)
     if (attempt->spec.guest == NULL)
         attempt->guard_fd = -1; /* the channel owns it */
     g_clear_pointer(&attempt->link, agent_link_free);
+}
+
+/* ---- evidence ---- */
+
+static gboolean evidence_enter(Attempt *attempt, const Wait *wait, GError **error)
+{
+    g_autofree char *allowed = host_cpus_allowed();
+    const ReaderSubject subject = {.agent = attempt->spec.agent_path,
+                                   .cpus = attempt->cpus != NULL ? attempt->cpus : allowed,
+                                   .pid = attempt->domain != NULL ? attempt->domain->pid
+                                                                  : attempt->local_pid,
+                                   .limits = &attempt->spec.plan->evidence};
+
+    if (!subject.limits->read)
+        return TRUE;
+    attempt->reader = reader_new(&subject, wait, error);
+    return attempt->reader != NULL;
+}
+
+static void evidence_undo(Attempt *attempt)
+{
+    g_clear_pointer(&attempt->reader, reader_free);
 }
 
 /* ---- the table ---- */
@@ -370,6 +394,11 @@ const struct step_ops step_table[] = {
      .limit = short_limit,
      .enter = local_enter,
      .undo = agent_undo},
+    {.name = "evidence",
+     .goal = ATTEMPT_AT_AGENT,
+     .limit = short_limit,
+     .enter = evidence_enter,
+     .undo = evidence_undo},
 };
 const guint step_table_length = G_N_ELEMENTS(step_table);
 

@@ -7,6 +7,7 @@
 #include "guest/hypervisor.h"
 #include "host/probe.h"
 #include "run/engine.h"
+#include "run/reader.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/spawn.h"
@@ -60,7 +61,8 @@ static char *cell_reason(const Matrix *matrix, guint cell, const Inventory *inve
     const PlanLevel *guest_level = matrix_level_named(matrix, cell, "guest");
     const InventoryHypervisor *config =
         inventory_hypervisor(inventory, hv_level != NULL ? hv_level->name : "bare");
-    const char *reason = hypervisor_reason(hypervisors, config, wait);
+    g_autofree char *refusal = reader_refusal(config, matrix->plan);
+    const char *reason = refusal != NULL ? refusal : hypervisor_reason(hypervisors, config, wait);
     guint vcpus = matrix_vcpus(matrix, cell);
     g_autofree char *cpus = host_cpus_first(vcpus);
 

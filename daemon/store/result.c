@@ -21,10 +21,10 @@ gboolean store_phase_add(Store *store, gint64 run, guint seq, const char *name,
 static gboolean insert_invocation(Store *store, const StoreInvocation *invocation, GError **error)
 {
     static const char sql[] =
-        "INSERT INTO invocation (run_id, position, ordinal, workload, state, reason, flags,"
+        "INSERT INTO invocation (run_id, position, ordinal, workload, state, reason,"
         " started_ns, host_ns, guest_ns, drift_ppm, drift_bound_ppm, drift_flagged, prepare_ns,"
         " observer_cpu_ns, observer_switches)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
     const StoreInvocation *i = invocation;
     const TwoClock *clocks = &i->clocks;
     /* A zeroed TwoClock: the invocation never came to its marks. */
@@ -32,14 +32,14 @@ static gboolean insert_invocation(Store *store, const StoreInvocation *invocatio
 
     return db_run(
         store, "add an invocation", sql,
-        DB_VALUES(
-            db_int(i->run), db_int(i->position), db_int(i->ordinal), db_text(i->workload),
-            db_text(i->state), db_text(i->reason), db_text(i->flags), db_int(i->started_wall_ns),
-            db_int_if(measured, clocks->host_ns), db_int_if(measured, clocks->guest_ns),
-            db_real_if(clocks->usable, clocks->drift_ppm),
-            db_real_if(clocks->usable, clocks->bound_ppm), db_int(clocks->flagged ? 1 : 0),
-            db_int_if(i->prepare_ns > 0, i->prepare_ns), db_int_if(measured, i->observer_cpu_ns),
-            db_int_if(measured, i->observer_switches)),
+        DB_VALUES(db_int(i->run), db_int(i->position), db_int(i->ordinal), db_text(i->workload),
+                  db_text(i->state), db_text(i->reason), db_int(i->started_wall_ns),
+                  db_int_if(measured, clocks->host_ns), db_int_if(measured, clocks->guest_ns),
+                  db_real_if(clocks->usable, clocks->drift_ppm),
+                  db_real_if(clocks->usable, clocks->bound_ppm), db_int(clocks->flagged ? 1 : 0),
+                  db_int_if(i->prepare_ns > 0, i->prepare_ns),
+                  db_int_if(measured, i->observer_cpu_ns),
+                  db_int_if(measured, i->observer_switches)),
         error);
 }
 
@@ -61,6 +61,12 @@ gboolean store_invocation_begin(Store *store, const StoreInvocation *invocation,
     store->invocation = sqlite3_last_insert_rowid(store->db);
     *ret_id = store->invocation;
     return TRUE;
+}
+
+gboolean store_invocation_flags(Store *store, gint64 invocation, const char *flags, GError **error)
+{
+    return db_write(store, "flag an invocation", "UPDATE invocation SET flags = ?2 WHERE id = ?1",
+                    DB_VALUES(db_int(invocation), db_text(flags)), error);
 }
 
 gboolean store_invocation_commit(Store *store, GError **error)

@@ -117,7 +117,6 @@ typedef struct {
     TwoClock clocks;   /* zeroed when there is none */
     gint64 prepare_ns; /* run sent to ready */
     gint64 observer_cpu_ns, observer_switches;
-    const char *flags; /* or NULL */
 } StoreInvocation;
 
 /* No query may be open on an older state when a write begins (VM_ERROR_BUSY): free queries first.
@@ -131,6 +130,8 @@ gboolean store_samples_add(Store *store, gint64 invocation, const Metric *metric
 /* invocation 0: belongs to the run. Stored zlib-compressed, with its original length. */
 gboolean store_raw_add(Store *store, gint64 run, gint64 invocation, const char *stream,
                        GBytes *content, GError **error);
+/* Comma-separated. */
+gboolean store_invocation_flags(Store *store, gint64 invocation, const char *flags, GError **error);
 /* What was seen while it ran, and what was judged from that. Once an invocation. */
 gboolean store_evidence_add(Store *store, gint64 invocation, const EvidenceRecord *record,
                             const EvidenceVerdict *verdict, GError **error);

@@ -30,7 +30,7 @@ enum {
     VM_EXIT_CELL_FAILED = 1,
     VM_EXIT_INVALID = 2,
     VM_EXIT_ENVIRONMENT = 3,
-    VM_EXIT_PARTIAL = 4, /* finished, but contaminated or cut short */
+    VM_EXIT_PARTIAL = 4, /* finished, but cut short, or a run stayed contaminated */
     VM_EXIT_INTERRUPTED = 130,
 };
 

@@ -30,6 +30,8 @@ void fixture_init(Fixture *fixture, gconstpointer data)
     count = g_build_filename(fixture->folder, "count", NULL);
     g_setenv("FAKE_AGENT_COUNT", count, TRUE);
     g_setenv("FAKE_AGENT", "good", TRUE);
+    g_setenv("FAKE_READER", "quiet", TRUE);
+    g_unsetenv("FAKE_VALUES");
     write_file(fixture->inventory, "version: 1\n", 0600);
     fixture->store = store_open(fixture->db, STORE_READ_WRITE, &error);
     g_assert_no_error(error);

@@ -63,7 +63,6 @@ static void test_invocation_columns(void)
         .prepare_ns = 77,
         .observer_cpu_ns = 88,
         .observer_switches = 9,
-        .flags = "copies",
     };
     StoreInvocation bare = {
         .position = 3, .ordinal = 1, .workload = "x", .state = "unsupported", .reason = "no CPU"};
@@ -74,6 +73,7 @@ static void test_invocation_columns(void)
     fixture_add_campaign(&f);
     invocation.run = bare.run = fixture_claim(&f);
     g_assert_true(store_invocation_begin(f.store, &invocation, &id, NULL));
+    g_assert_true(store_invocation_flags(f.store, id, "copies", NULL));
     g_assert_true(store_invocation_commit(f.store, NULL));
     g_assert_true(store_invocation_begin(f.store, &bare, &id, NULL));
     g_assert_true(store_invocation_commit(f.store, NULL));
