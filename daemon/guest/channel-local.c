@@ -199,12 +199,23 @@ static gboolean parse_cpus(const char *cpus, cpu_set_t *ret_set, GError **error)
     return ok;
 }
 
-/* Runs in the child. A signal that the parent ignores must not stay ignored in the agent. */
+typedef struct {
+    const cpu_set_t *cpus; /* NULL: all */
+    const GArray *joins;   /* int, or NULL */
+} Setup;
+
+/* Runs in the child: only calls that are safe after a fork. A signal that the parent ignores must
+ * not stay ignored in the agent. The groups come before the CPUs: joining one may change them. */
 static void prepare_child(gpointer data)
 {
+    const Setup *setup = data;
+
     signal(SIGPIPE, SIG_DFL);
     setpgid(0, 0);
-    if (data != NULL && sched_setaffinity(0, sizeof(cpu_set_t), data) != 0)
+    for (guint i = 0; setup->joins != NULL && i < setup->joins->len; i++)
+        if (write(g_array_index(setup->joins, int, i), "0", 1) != 1)
+            _exit(126);
+    if (setup->cpus != NULL && sched_setaffinity(0, sizeof(cpu_set_t), setup->cpus) != 0)
         _exit(126);
 }
 
@@ -225,13 +236,13 @@ static gboolean check_cpus(const char *cpus, const cpu_set_t *wanted, GError **e
     return FALSE;
 }
 
-static gboolean start(LocalChannel *local, const char *const *argv, cpu_set_t *set, GError **error)
+static gboolean start(LocalChannel *local, const char *const *argv, Setup *setup, GError **error)
 {
     GPid pid;
 
     if (!g_spawn_async_with_pipes(
             NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD,
-            prepare_child, set, &pid, &local->input, &local->output, &local->errors, error)) {
+            prepare_child, setup, &pid, &local->input, &local->output, &local->errors, error)) {
         g_prefix_error(error, "%s: ", argv[0]);
         return FALSE;
     }
@@ -252,9 +263,16 @@ static gboolean start(LocalChannel *local, const char *const *argv, cpu_set_t *s
 Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_pidfd,
                            GError **error)
 {
+    return channel_local_joined(argv, cpus, NULL, ret_pidfd, error);
+}
+
+Channel *channel_local_joined(const char *const *argv, const char *cpus, const GArray *joins,
+                              int *ret_pidfd, GError **error)
+{
     g_autoptr(Channel) channel = NULL;
     LocalChannel *local;
     cpu_set_t set;
+    Setup setup = {.cpus = cpus != NULL ? &set : NULL, .joins = joins};
 
     if (cpus != NULL && (!parse_cpus(cpus, &set, error) || !check_cpus(cpus, &set, error)))
         return NULL;
@@ -263,7 +281,7 @@ Channel *channel_local_new(const char *const *argv, const char *cpus, int *ret_p
     local->name = g_strdup(argv[0]);
     local->pidfd = local->input = local->output = local->errors = -1;
     channel = &local->base;
-    if (!start(local, argv, cpus != NULL ? &set : NULL, error))
+    if (!start(local, argv, &setup, error))
         return NULL;
     if (ret_pidfd != NULL)
         *ret_pidfd = local->pidfd;

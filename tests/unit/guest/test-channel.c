@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -205,6 +206,34 @@ static void test_bad_requests(void)
     }
 }
 
+/* A child joins each group before it is itself, by writing "0"; one that cannot does not start. */
+static void test_joins(void)
+{
+    const char *argv[] = {"/bin/cat", NULL};
+    g_autoptr(GArray) joins = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autofree char *path = NULL, *text = NULL;
+    int fd = g_file_open_tmp("vmatrix-join-XXXXXX", &path, NULL), closed = -1, status = 0;
+
+    g_array_append_val(joins, fd);
+    g_array_append_val(joins, fd);
+    g_autoptr(Channel) channel = channel_local_joined(argv, NULL, joins, NULL, NULL);
+
+    g_assert_nonnull(channel);
+    g_assert_true(channel->ops->close_input(channel, &patient, NULL));
+    g_assert_true(channel->ops->exit_status(channel, &patient, &status, NULL));
+    g_assert_cmpint(status, ==, 0);
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    g_assert_cmpstr(text, ==, "00");
+
+    g_array_append_val(joins, closed);
+    g_autoptr(Channel) refused = channel_local_joined(argv, NULL, joins, NULL, NULL);
+
+    g_assert_true(refused == NULL || refused->ops->exit_status(refused, &patient, &status, NULL));
+    g_assert_true(refused == NULL || status == 126);
+    close(fd);
+    g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -219,5 +248,6 @@ int main(int argc, char **argv)
     g_test_add_func("/channel/free-ends-group", test_free_ends_group);
     g_test_add_func("/channel/affinity", test_affinity);
     g_test_add_func("/channel/bad-requests", test_bad_requests);
+    g_test_add_func("/channel/joins", test_joins);
     return g_test_run();
 }
