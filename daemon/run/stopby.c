@@ -84,22 +84,27 @@ static GArray *queued_cells(Engine *engine, gint64 *ret_block, GError **error)
     return g_steal_pointer(&cells);
 }
 
-/* Expected duration of the first n of these runs; a cell that was never measured counts as the mean
- * of those that were. */
+/* Expected duration of the first n of these runs; a cell that was never measured counts as the
+ * longest run that is known (of these cells or of the campaign), to be on the safe side. Nothing is
+ * known before the first. */
 static gboolean expected_ns(Engine *engine, const GArray *cells, guint n, gint64 *ret_ns,
                             GError **error)
 {
-    gint64 sum = 0, known = 0;
+    gint64 sum = 0, longest = 0;
+    guint unknown = 0;
 
+    if (!store_campaign_longest(engine->store, engine->campaign.id, &longest, error))
+        return FALSE;
     for (guint i = 0; i < n; i++) {
         gint64 duration;
 
         if (!store_cell_duration(engine->store, g_array_index(cells, gint64, i), &duration, error))
             return FALSE;
         sum += duration;
-        known += duration > 0;
+        unknown += duration == 0;
+        longest = MAX(longest, duration);
     }
-    *ret_ns = known > 0 ? sum / known * n : 0;
+    *ret_ns = sum + unknown * longest;
     return TRUE;
 }
 

@@ -337,6 +337,17 @@ gboolean store_cell_duration(Store *store, gint64 cell, gint64 *ret_duration_ns,
                       ret_duration_ns, error);
 }
 
+gboolean store_campaign_longest(Store *store, gint64 campaign, gint64 *ret_duration_ns,
+                                GError **error)
+{
+    /* The index run_by_state gives it at once, whatever the number of runs. */
+    static const char sql[] = "SELECT max(duration_ns) FROM run WHERE campaign_id = ?1"
+                              " AND state = 'done' AND verdict = 'clean'";
+
+    return db_get_int(store, "read durations", sql, DB_VALUES(db_int(campaign)), 0, ret_duration_ns,
+                      error);
+}
+
 static gboolean drop_block(Store *store, gint64 campaign, guint block, const char *reason,
                            guint *count, GError **error)
 {

@@ -60,6 +60,10 @@ gboolean store_campaign_stop_at(Store *store, gint64 campaign, gint64 if_unset_n
  * failed ones), 0 when there is none. ns. */
 gboolean store_cell_duration(Store *store, gint64 cell, gint64 *ret_duration_ns, GError **error);
 
+/* The longest clean run of the campaign so far, 0 when there is none. ns. */
+gboolean store_campaign_longest(Store *store, gint64 campaign, gint64 *ret_duration_ns,
+                                GError **error);
+
 /* Runs of this block that are still queued become skipped, with the reason. *ret_count. */
 gboolean store_block_drop(Store *store, gint64 campaign, guint block, const char *reason,
                           guint *ret_count, GError **error);
