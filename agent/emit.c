@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "os.h"
 #include "utf8.h"
@@ -164,12 +165,42 @@ void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int 
     }
 }
 
-void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags)
+void emit_member(FILE *out, const char *key, int64_t value, bool *first)
+{
+    if (value < 0)
+        return;
+    fprintf(out, "%s\"%s\":%" PRId64, *first ? "" : ",", key, value);
+    *first = false;
+}
+
+/* The guest's own evidence. */
+static void emit_watch(FILE *out, const struct runner_watch *watch)
+{
+    const char *before = watch->before.clocksource, *after = watch->after.clocksource;
+    bool first = true;
+
+    fputs(",\"evidence\":{", out);
+    emit_member(out, "span_ns", watch->span_ns, &first);
+    emit_member(out, "cpus", watch->cpus, &first);
+    emit_member(out, "busy_ns", watch->busy_ns, &first);
+    emit_member(out, "steal_ns", watch->steal_ns, &first);
+    emit_member(out, "swapped_in_pages", watch->swapped_in_pages, &first);
+    emit_member(out, "switches", watch->switches, &first);
+    if (*after != '\0')
+        member_string(out, "clocksource", after);
+    if (*before != '\0' && strcmp(before, after) != 0)
+        member_string(out, "clocksource_before", before);
+    putc('}', out);
+}
+
+void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags,
+               const struct runner_watch *watch)
 {
     fprintf(out, "{\"type\":\"done\",\"invocation\":%" PRId64 ",\"samples\":%" PRIu64, invocation,
             samples);
     if (*flags != '\0')
         member_string(out, "flags", flags);
+    emit_watch(out, watch);
     end_line(out);
 }
 

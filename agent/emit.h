@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "facts.h"
+#include "runner.h"
 
 #define EMIT_VALUES_MAX 1000 /* values in one sample line */
 
@@ -32,7 +33,12 @@ void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t); /* "
 /* count values in as many lines as are needed. copy -1: there is only one. */
 void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int copy,
                   double iterations, const double *values, size_t count);
-void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags); /* "": none */
+/* flags "": none. */
+void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags,
+               const struct runner_watch *watch);
+/* ,"key":value; a value below 0 is absent, and left out. first: without the comma, and set false.
+ */
+void emit_member(FILE *out, const char *key, int64_t value, bool *first);
 void emit_bye(FILE *out, uint64_t invocations, uint64_t samples);
 void emit_error(FILE *out, const char *reason);
 void emit_catalogue(FILE *out);

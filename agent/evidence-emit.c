@@ -13,14 +13,6 @@ struct member {
     int64_t value;
 };
 
-static void number(FILE *out, const char *key, int64_t value, bool *first)
-{
-    if (value < 0)
-        return;
-    fprintf(out, "%s\"%s\":%" PRId64, *first ? "" : ",", key, value);
-    *first = false;
-}
-
 /* ,"key":{…}, or nothing where all members are absent. */
 static void object(FILE *out, const char *key, const struct member *members, size_t count)
 {
@@ -29,7 +21,7 @@ static void object(FILE *out, const char *key, const struct member *members, siz
     for (size_t i = 0; i < count; i++) {
         if (members[i].value >= 0 && first)
             fprintf(out, ",\"%s\":{", key);
-        number(out, members[i].key, members[i].value, &first);
+        emit_member(out, members[i].key, members[i].value, &first);
     }
     if (!first)
         putc('}', out);
@@ -60,9 +52,9 @@ static void thread(FILE *out, const struct evidence_thread *thread)
 
     fprintf(out, "{\"tid\":%" PRId64 ",\"name\":", thread->tid);
     emit_string(out, thread->name);
-    number(out, "cpu_ns", thread->time.clock_ns, &first);
-    number(out, "run_delay_ns", thread->delay_ns, &first);
-    number(out, "involuntary", thread->involuntary, &first);
+    emit_member(out, "cpu_ns", thread->time.clock_ns, &first);
+    emit_member(out, "run_delay_ns", thread->delay_ns, &first);
+    emit_member(out, "involuntary", thread->involuntary, &first);
     putc('}', out);
 }
 
@@ -71,10 +63,10 @@ static void subject(FILE *out, const struct evidence_record *record)
     bool first = true;
 
     fputs(",\"subject\":{", out);
-    number(out, "cpu_ns", record->subject.cpu_ns, &first);
-    number(out, "run_delay_ns", record->subject.run_delay_ns, &first);
-    number(out, "involuntary", record->subject.involuntary, &first);
-    number(out, "processes", record->subject.processes, &first);
+    emit_member(out, "cpu_ns", record->subject.cpu_ns, &first);
+    emit_member(out, "run_delay_ns", record->subject.run_delay_ns, &first);
+    emit_member(out, "involuntary", record->subject.involuntary, &first);
+    emit_member(out, "processes", record->subject.processes, &first);
     if (record->subject.gone)
         fputs(",\"gone\":true", out);
     fputs(",\"threads\":[", out);
@@ -95,9 +87,9 @@ static void named(FILE *out, const struct evidence_named *named)
         fputs(",\"unit\":", out);
         emit_string(out, named->unit);
     }
-    number(out, "pid", named->pid, &first);
-    number(out, "cpu_ns", named->cpu_ns, &first);
-    number(out, "processes", named->processes, &first);
+    emit_member(out, "pid", named->pid, &first);
+    emit_member(out, "cpu_ns", named->cpu_ns, &first);
+    emit_member(out, "processes", named->processes, &first);
     fprintf(out, ",\"ended\":%s}", named->ended ? "true" : "false");
 }
 
@@ -106,10 +98,10 @@ static void foreign(FILE *out, const struct evidence_record *record)
     bool first = true;
 
     fputs(",\"foreign\":{", out);
-    number(out, "cpu_ns", record->foreign.cpu_ns, &first);
-    number(out, "eligible_ns", record->foreign.eligible_ns, &first);
-    number(out, "ended_ns", record->foreign.ended_ns, &first);
-    number(out, "unexplained_ns", record->foreign.unexplained_ns, &first);
+    emit_member(out, "cpu_ns", record->foreign.cpu_ns, &first);
+    emit_member(out, "eligible_ns", record->foreign.eligible_ns, &first);
+    emit_member(out, "ended_ns", record->foreign.ended_ns, &first);
+    emit_member(out, "unexplained_ns", record->foreign.unexplained_ns, &first);
     fputs(",\"named\":[", out);
     for (size_t i = 0; i < record->foreign.n_named; i++) {
         fputs(i > 0 ? "," : "", out);
@@ -143,9 +135,9 @@ static void host(FILE *out, const struct evidence_record *record)
            {"io_full_ns", record->pressure_ns[EVIDENCE_IO_FULL]},
            {"memory_some_ns", record->pressure_ns[EVIDENCE_MEMORY_SOME]},
            {"memory_full_ns", record->pressure_ns[EVIDENCE_MEMORY_FULL]});
-    number(out, "interrupts", record->interrupts, &first);
-    number(out, "softirqs", record->softirqs, &first);
-    number(out, "throttle", record->throttle, &first);
+    emit_member(out, "interrupts", record->interrupts, &first);
+    emit_member(out, "softirqs", record->softirqs, &first);
+    emit_member(out, "throttle", record->throttle, &first);
     OBJECT(out, "frequency", {"min_khz", record->min_khz}, {"max_khz", record->max_khz});
     OBJECT(out, "temperature", {"max_mc", record->max_mc});
     for (int i = 0; i < EVIDENCE_VMS; i++)
@@ -178,7 +170,7 @@ static void dmesg(FILE *out, const struct evidence_record *record)
     }
     putc(']', out);
     if (record->dmesg->left_out > 0)
-        number(out, "dmesg_left_out", record->dmesg->left_out, &first);
+        emit_member(out, "dmesg_left_out", record->dmesg->left_out, &first);
 }
 
 static void sources(FILE *out, unsigned sources)

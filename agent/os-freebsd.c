@@ -6,9 +6,11 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/procctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/sysctl.h>
+#include <sys/time.h>
 #include <sys/utsname.h>
 #include <net/if.h>
 #include <errno.h>
@@ -166,12 +168,32 @@ void os_file_system(const char *path, char *ret_name, size_t size, bool *ret_mem
 
 /* --- what may spoil an invocation --- */
 
+/* kern.cp_time: user nice system interrupt idle, in ticks of the statistics clock. */
+static int64_t busy_ns(void)
+{
+    struct clockinfo clock = {0};
+    long ticks[CPUSTATES];
+    size_t size = sizeof(ticks), clock_size = sizeof(clock);
+    int64_t busy = 0;
+
+    if (sysctlbyname("kern.cp_time", ticks, &size, NULL, 0) != 0 || size != sizeof(ticks) ||
+        sysctlbyname("kern.clockrate", &clock, &clock_size, NULL, 0) != 0 || clock.stathz <= 0)
+        return -1;
+    for (int i = 0; i < CPUSTATES; i++)
+        busy += i == CP_IDLE ? 0 : ticks[i];
+    return busy * (1000000000 / clock.stathz);
+}
+
 void os_watch_read(struct os_watch *ret_watch)
 {
+    *ret_watch = (struct os_watch){
+        .steal_ns = -1, /* the kernel does not account for it */
+        .busy_ns = busy_ns(),
+        .swapped_in_pages = (int64_t)sysctl_number("vm.stats.vm.v_swappgsin", 0),
+        .switches = (int64_t)sysctl_number("vm.stats.sys.v_swtch", (uint64_t)-1),
+    };
     sysctl_text("kern.timecounter.hardware", ret_watch->clocksource,
                 sizeof(ret_watch->clocksource));
-    ret_watch->steal_ns = -1; /* the kernel does not account for it */
-    ret_watch->swapped_in_pages = (int64_t)sysctl_number("vm.stats.vm.v_swappgsin", 0);
 }
 
 /* --- facts --- */

@@ -216,28 +216,37 @@ void os_file_system(const char *path, char *ret_name, size_t size, bool *ret_mem
 
 /* --- what may spoil an invocation --- */
 
-/* The eighth figure of /proc/stat's first line, in ticks; proc(5). */
-static int64_t read_steal_ns(void)
+/* The first line of /proc/stat, in ticks; proc(5): user nice system idle iowait irq softirq steal
+ * (guest time is part of user). */
+static void read_cpu_times(char *text, struct os_watch *ret_watch)
 {
-    char text[512], *at;
-    long ticks = sysconf(_SC_CLK_TCK);
+    enum { IDLE = 3, IOWAIT = 4, STEAL = 7, FIELDS };
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), busy = 0, ticks;
+    char *at = text + strcspn(text, " "), *end;
 
-    read_text("/proc/stat", text, sizeof(text));
-    at = line_value(text, "cpu", " ");
-    for (int i = 0; at != NULL && i < 7; i++) {
-        at = strchr(at, ' ');
-        at = at == NULL ? NULL : at + 1;
+    for (int i = 0; i < FIELDS; i++, at = end) {
+        ticks = strtoll(at, &end, 10);
+        if (end == at)
+            return;
+        busy += i == IDLE || i == IOWAIT || i == STEAL ? 0 : ticks;
     }
-    return at == NULL || ticks <= 0 ? -1 : strtoll(at, NULL, 10) * (1000000000 / ticks);
+    ret_watch->busy_ns = busy * tick_ns;
+    ret_watch->steal_ns = ticks * tick_ns;
 }
 
 void os_watch_read(struct os_watch *ret_watch)
 {
-    char text[16384], *value;
+    static char text[65536]; /* the line of the interrupts comes first, and is long */
+    char *value;
 
+    *ret_watch =
+        (struct os_watch){.steal_ns = -1, .busy_ns = -1, .swapped_in_pages = -1, .switches = -1};
     read_text(CLOCK_FOLDER "current_clocksource", ret_watch->clocksource,
               sizeof(ret_watch->clocksource));
-    ret_watch->steal_ns = read_steal_ns();
+    read_text("/proc/stat", text, sizeof(text));
+    read_cpu_times(text, ret_watch);
+    value = line_value(text, "ctxt", " ");
+    ret_watch->switches = value == NULL ? -1 : strtoll(value, NULL, 10);
     read_text("/proc/vmstat", text, sizeof(text));
     value = line_value(text, "pswpin", " ");
     ret_watch->swapped_in_pages = value == NULL ? -1 : strtoll(value, NULL, 10);

@@ -114,9 +114,19 @@ void os_facts(struct facts *facts)
     facts_add(facts, "clock.source", os_clock_name());
 }
 
+static int64_t filetime_ns(FILETIME time)
+{
+    return (int64_t)((uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime) * 100;
+}
+
 void os_watch_read(struct os_watch *ret_watch)
 {
-    *ret_watch = (struct os_watch){.steal_ns = -1, .swapped_in_pages = -1};
+    FILETIME idle, kernel, user; /* of all CPUs; idle is part of kernel */
+
+    *ret_watch =
+        (struct os_watch){.steal_ns = -1, .busy_ns = -1, .swapped_in_pages = -1, .switches = -1};
+    if (GetSystemTimes(&idle, &kernel, &user))
+        ret_watch->busy_ns = filetime_ns(kernel) - filetime_ns(idle) + filetime_ns(user);
 }
 
 /* --- files --- */

@@ -44,10 +44,12 @@ bool os_fork_exit(void);    /* make a process that ends at once, and reap it */
 /* --- facts, and what may spoil an invocation --- */
 void os_facts(struct facts *facts);
 
-struct os_watch {
-    char clocksource[32];     /* "": not known */
-    int64_t steal_ns;         /* of all CPUs since boot; -1: not known */
-    int64_t swapped_in_pages; /* since boot; -1: not known */
+struct os_watch {         /* since boot; -1: this system does not count it */
+    char clocksource[32]; /* "": not known */
+    int64_t steal_ns;     /* of all CPUs: time the hypervisor took */
+    int64_t busy_ns;      /* of all CPUs: time they were neither idle nor stolen */
+    int64_t swapped_in_pages;
+    int64_t switches; /* of contexts */
 };
 void os_watch_read(struct os_watch *ret_watch);
 

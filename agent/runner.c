@@ -45,8 +45,8 @@ struct runner {
     enum phase phase;
     unsigned told;                /* copies that have reached the phase's end */
     int64_t started_ns, spent_ns; /* of this phase; in those before */
-    struct os_watch before;
-    int64_t watched_ns; /* when `before` was read */
+    struct runner_watch watch;
+    int64_t watched_ns; /* when watch.before was read */
     bool memory_folder;
     char reason[OS_REASON_MAX];
     char flags[RUNNER_FLAGS_MAX];
@@ -466,23 +466,39 @@ static void add_flag(struct runner *runner, const char *flag)
 void runner_watch_begin(struct runner *runner)
 {
     runner->watched_ns = os_clock_ns();
-    os_watch_read(&runner->before);
+    os_watch_read(&runner->watch.before);
+}
+
+/* Of a counter; -1: not known, or it stepped back. */
+static int64_t growth(int64_t before, int64_t after)
+{
+    return before < 0 || after < before ? -1 : after - before;
 }
 
 void runner_watch_end(struct runner *runner)
 {
-    double whole = (double)(os_clock_ns() - runner->watched_ns) * runner->n_cpus;
-    const struct os_watch *before = &runner->before;
-    struct os_watch after;
+    struct runner_watch *watch = &runner->watch;
+    const struct os_watch *before = &watch->before, *after = &watch->after;
 
-    os_watch_read(&after);
-    if (strcmp(before->clocksource, after.clocksource) != 0)
+    os_watch_read(&watch->after);
+    watch->span_ns = os_clock_ns() - runner->watched_ns;
+    watch->cpus = runner->n_cpus;
+    watch->steal_ns = growth(before->steal_ns, after->steal_ns);
+    watch->busy_ns = growth(before->busy_ns, after->busy_ns);
+    watch->swapped_in_pages = growth(before->swapped_in_pages, after->swapped_in_pages);
+    watch->switches = growth(before->switches, after->switches);
+    if (strcmp(before->clocksource, after->clocksource) != 0)
         add_flag(runner, "clocksource-changed");
-    if (before->steal_ns >= 0 && (double)(after.steal_ns - before->steal_ns) >
-                                     larger(STEAL_NOISE_NS, STEAL_SHARE_MAX * whole))
+    if ((double)watch->steal_ns >
+        larger(STEAL_NOISE_NS, STEAL_SHARE_MAX * (double)watch->span_ns * runner->n_cpus))
         add_flag(runner, "steal");
-    if (before->swapped_in_pages >= 0 && after.swapped_in_pages > before->swapped_in_pages)
+    if (watch->swapped_in_pages > 0)
         add_flag(runner, "swapped-in");
+}
+
+const struct runner_watch *runner_watched(const struct runner *runner)
+{
+    return &runner->watch;
 }
 
 const double *runner_values(const struct runner *runner, unsigned copy, double *ret_iterations)

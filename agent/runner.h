@@ -64,6 +64,14 @@ void runner_go(struct runner *runner);
 void runner_watch_begin(struct runner *runner);
 void runner_watch_end(struct runner *runner);
 
+/* The guest's own evidence; -1: not known. */
+struct runner_watch {
+    struct os_watch before, after;
+    int64_t span_ns, cpus, busy_ns, steal_ns, swapped_in_pages, switches; /* cpus: at the end */
+};
+/* After runner_watch_end; valid while runner is. */
+const struct runner_watch *runner_watched(const struct runner *runner);
+
 /* What has happened; call until RUNNER_NOTHING or an event that ends the runner. */
 enum runner_event runner_step(struct runner *runner);
 const char *runner_reason(const struct runner *runner);

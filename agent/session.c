@@ -240,6 +240,7 @@ static bool on_collect(struct session *session, const struct json_object *object
     const struct runner_request *request = &session->request;
     uint64_t sent = (uint64_t)request->samples * request->copies;
     char flags[RUNNER_FLAGS_MAX];
+    struct runner_watch watch;
 
     if (!expect_invocation(session, object, "collect", STATE_ENDED))
         return false;
@@ -251,8 +252,9 @@ static bool on_collect(struct session *session, const struct json_object *object
     }
     session->samples += sent;
     snprintf(flags, sizeof(flags), "%s", runner_flags(session->runner));
+    watch = *runner_watched(session->runner);
     drop_invocation(session); /* first: when the host reads "done", nothing is left of it */
-    emit_done(stdout, session->invocation, sent, flags);
+    emit_done(stdout, session->invocation, sent, flags, &watch);
     return true;
 }
 

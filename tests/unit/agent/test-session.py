@@ -95,6 +95,28 @@ def test_an_invocation_in_its_order():
         equal(a.bye(), {"type": "bye", "invocations": 2, "samples": 9})
 
 
+def test_the_guests_own_evidence():
+    """The marks lie between its two readings; while a CPU spins it is busy, or stolen."""
+    with agent() as a:
+        a.send("ping", id=1)
+        before = a.read("pong")["t"]
+        a.ask("test.spin1s", samples=1)
+        begin, end = a.measure()
+        a.send("ping", id=2)
+        after = a.read("pong")["t"]
+        evidence = a.collect()[1]["evidence"]
+        true(end["t"] - begin["t"] <= evidence["span_ns"] <= after - before, evidence)
+        equal(evidence["cpus"], a.hello["cpus"])
+        true(evidence["busy_ns"] + evidence["steal_ns"] >= 9 * SECOND // 10, evidence)
+        true(evidence["switches"] >= 1 and evidence["swapped_in_pages"] >= 0, evidence)
+        path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+        with open(path, encoding="utf-8") as file:
+            equal(evidence["clocksource"], file.read().strip())
+        a.invoke("test.noop", 2)
+        again = a.invoke("test.noop", 3)[1]["evidence"]
+        true(again["span_ns"] < evidence["span_ns"] + 60 * SECOND and again["busy_ns"] >= 0, again)
+
+
 def test_silence_while_at_work():
     with agent() as a:
         a.ask("test.spin1s", samples=1)
