@@ -6,7 +6,6 @@
 #include "cli/output.h"
 #include "run/lock.h"
 #include "run/tuning.h"
-#include "store/undo.h"
 #include "util/error.h"
 
 static const OptionSpec tune_options[] = {
@@ -83,7 +82,7 @@ static Table *tuned_table(const GPtrArray *rows)
 static gboolean any_refused(const GPtrArray *rows)
 {
     for (guint i = 0; i < rows->len; i++)
-        if (strcmp(((const StoreUndo *)g_ptr_array_index(rows, i))->state, "refused") == 0)
+        if (tuning_is_refusal(g_ptr_array_index(rows, i)))
             return TRUE;
     return FALSE;
 }

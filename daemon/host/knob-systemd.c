@@ -51,6 +51,19 @@ static void find_slices(const KnobHost *host, const Knob *knob, const char *valu
         add_words(knob->path, " ", targets);
 }
 
+/* Whoever is put on the housekeeping CPUs cannot start a subject on the others. */
+static char *forbids_slice(const KnobHost *host, const char *target)
+{
+    g_autofree char *groups = tree_read(host->root, "/proc/self/cgroup");
+    g_autofree char *within = g_strdup_printf("0::/%s/", target);
+    const char *at = groups != NULL ? strstr(groups, within) : NULL;
+
+    if (at == NULL || (at != groups && at[-1] != '\n'))
+        return NULL;
+    return g_strdup("vmatrix and its bare cells are in it themselves; the service vmatrixd has a "
+                    "slice of its own");
+}
+
 static gboolean read_slice(const KnobHost *host, const char *target, char **ret_text,
                            GError **error)
 {
@@ -69,6 +82,7 @@ static gboolean write_slice(const KnobHost *host, const char *target, const char
 const struct knob_kind knob_slice = {.find = find_slices,
                                      .read = read_slice,
                                      .write = write_slice,
+                                     .forbids = forbids_slice,
                                      .lacks = "there is no cpuset controller of cgroup v2"};
 
 /* ---- sleep ---- */

@@ -35,6 +35,9 @@ struct knob_kind {
     /* Its whole text; *ret_text NULL: it is not there. */
     gboolean (*read)(const KnobHost *host, const char *target, char **ret_text, GError **error);
     gboolean (*write)(const KnobHost *host, const char *target, const char *text, GError **error);
+    /* Why this process must not set it, whatever the plan says: NULL, or transfer full. The member
+     * may be NULL. */
+    char *(*forbids)(const KnobHost *host, const char *target);
     /* Lasts as long as a descriptor of this process: nothing is journalled to be given back. */
     gboolean held;
     /* The target is of our making: whatever it says, it is ours to take away. */
@@ -51,7 +54,8 @@ struct Knob {
     /* What is to be written: by the plan's value and what is there now. NULL: nothing, it is of no
      * concern. Transfer full. */
     char *(*want)(const KnobHost *host, const char *value, const char *now);
-    const char *none; /* words, separated by blanks, that say that the machine has no such thing */
+    const char *none;     /* words, separated by blanks: the machine has no such thing */
+    gboolean often_fixed; /* that some targets refuse is usual, and nothing to worry about */
 };
 
 extern const struct knob_kind knob_file, knob_latency;           /* knob-file.c */

@@ -214,25 +214,13 @@ static cpu_set_t *read_affinity(gsize *ret_size)
     return NULL;
 }
 
-/* What host_cpus_keep() keeps, or NULL. */
-static cpu_set_t *kept_set;
-static gsize kept_size;
-
-void host_cpus_keep(gboolean keep)
-{
-    if (keep && kept_set == NULL)
-        kept_set = read_affinity(&kept_size);
-    else if (!keep && kept_set != NULL)
-        CPU_FREE(g_steal_pointer(&kept_set));
-}
-
 /* The first n allowed CPUs as a list; *ret_found says how many there were. */
 static char *list_cpus(guint n, guint *ret_found)
 {
     GString *list = g_string_new(NULL);
     guint found = 0;
-    gsize size = kept_size;
-    cpu_set_t *set = kept_set != NULL ? kept_set : read_affinity(&size);
+    gsize size = 0;
+    cpu_set_t *set = read_affinity(&size);
 
     for (guint cpu = 0; cpu < size * 8 && found < n; cpu++) {
         if (!CPU_ISSET_S(cpu, size, set))
@@ -240,7 +228,7 @@ static char *list_cpus(guint n, guint *ret_found)
         g_string_append_printf(list, found > 0 ? ",%u" : "%u", cpu);
         found++;
     }
-    if (set != NULL && set != kept_set)
+    if (set != NULL)
         CPU_FREE(set);
     *ret_found = found;
     return g_string_free(list, FALSE);

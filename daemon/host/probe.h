@@ -14,10 +14,6 @@ GHashTable *host_facts(const char *root);
 /* List of the CPUs this process may use, in order ("0,1,5"); transfer full. */
 char *host_cpus_allowed(void);
 
-/* TRUE: from now on these functions tell what they tell now, though this process may be moved to
- * housekeeping CPUs: its subjects are not. FALSE: they tell what is so again. */
-void host_cpus_keep(gboolean keep);
-
 /* The first n of them as a list, or NULL when there are fewer. Transfer full. */
 char *host_cpus_first(guint n);
 

@@ -144,25 +144,36 @@ static gboolean says_none(const Knob *knob, const char *text)
     return words != NULL && g_strv_contains((const char *const *)words, word);
 }
 
+/* NULL: it may be set. Transfer full. */
+static char *forbidden_why(const KnobHost *host, const Knob *knob, const char *target)
+{
+    if (knob->kind->held && host->held == NULL)
+        return g_strdup("it can be held only while a campaign runs");
+    return knob->kind->forbids != NULL ? knob->kind->forbids(host, target) : NULL;
+}
+
 /* *found is set when the machine has this. */
 static gboolean apply_target(const Apply *apply, const Knob *knob, const char *target,
                              const char *value, gboolean *found, GError **error)
 {
     g_autoptr(GError) unread = NULL;
     g_autofree char *old = NULL;
+    g_autofree char *forbidden = forbidden_why(apply->host, knob, target);
 
-    if (knob->kind->held && apply->host->held == NULL) {
+    if (forbidden != NULL) {
         *found = TRUE;
-        return note_unchanged(apply, knob, target, NULL, TUNE_REFUSED,
-                              "it can be held only while a campaign runs", error);
+        return note_unchanged(apply, knob, target, NULL, TUNE_REFUSED, forbidden, error);
     }
     if (!knob->kind->read(apply->host, target, &old, &unread)) {
         *found = TRUE;
         return note_unchanged(apply, knob, target, NULL, TUNE_REFUSED, unread->message, error);
     }
-    if (old == NULL || says_none(knob, old))
+    if (old == NULL)
         return TRUE;
     *found = TRUE;
+    if (says_none(knob, old))
+        return note_unchanged(apply, knob, target, old, TUNE_ABSENT,
+                              "the kernel says that this machine has none", error);
     return apply_value(apply, knob, target, value, old, error);
 }
 

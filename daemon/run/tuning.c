@@ -7,7 +7,6 @@
 #include "host/probe.h"
 #include "host/topology.h"
 #include "host/tune.h"
-#include "store/undo.h"
 #include "util/cpulist.h"
 #include "util/error.h"
 #include "util/io.h"
@@ -56,7 +55,6 @@ void tuning_free(Tuning *tuning)
     if (tuning == NULL)
         return;
     g_array_unref(tuning->held);
-    host_cpus_keep(FALSE);
     g_free(tuning);
 }
 
@@ -215,7 +213,6 @@ static gboolean apply(Host *host, const TuneWants *wants, const Plan *plan, Jour
     if (!tune_apply(&host->knobs, &first, &table, error))
         return FALSE;
     host_pick_cpus(host, wants, plan);
-    host_cpus_keep(wants->values[TUNE_ISOLATE] != NULL);
     return tune_apply(&host->knobs, &rest, &table, error);
 }
 
@@ -286,17 +283,33 @@ static guint count_state(const GPtrArray *rows, TuneState state)
     return count;
 }
 
+gboolean tuning_is_refusal(const StoreUndo *undo)
+{
+    const Knob *knob = knob_find(undo->knob);
+
+    return tune_state_of(undo->state) == TUNE_REFUSED && knob != NULL && !knob->often_fixed &&
+           !knob->kind->held;
+}
+
+static gboolean any_refusal(const GPtrArray *rows)
+{
+    for (guint i = 0; i < rows->len; i++)
+        if (tuning_is_refusal(g_ptr_array_index(rows, i)))
+            return TRUE;
+    return FALSE;
+}
+
 /* What is as the plan wants it, and what is not. */
 static gboolean tell(Store *store, gint64 campaign, const GPtrArray *rows, GError **error)
 {
-    guint refused = count_state(rows, TUNE_REFUSED);
     g_autofree char *text = g_strdup_printf(
         "settings of the host: %u changed, %u held, %u as wanted, %u refused, %u not on this host",
         count_state(rows, TUNE_SET), count_state(rows, TUNE_HELD), count_state(rows, TUNE_SAME),
-        refused, count_state(rows, TUNE_ABSENT));
+        count_state(rows, TUNE_REFUSED), count_state(rows, TUNE_ABSENT));
 
     g_message("%s", text);
-    return store_event_add(store, campaign, 0, refused > 0 ? "warning" : "info", STEP, text, error);
+    return store_event_add(store, campaign, 0, any_refusal(rows) ? "warning" : "info", STEP, text,
+                           error);
 }
 
 /* ---- beginning ---- */

@@ -5,7 +5,7 @@
 #include <glib.h>
 
 #include "model/plan.h"
-#include "store/store.h"
+#include "store/undo.h"
 
 /* $VMATRIX_HOST_ROOT (for tests), else "": the prefix of /proc, /sys and /dev. */
 const char *tuning_root(void);
@@ -29,6 +29,10 @@ gboolean tuning_begin(Store *store, gint64 campaign, const Plan *plan, GHashTabl
  * the subject's CPUs are wants' own. *ret_since: its rows in the table undo come after this one. */
 gboolean tuning_by_hand(Store *store, const TuneWants *wants, const Plan *plan, gint64 *ret_since,
                         GError **error);
+
+/* Whether this row is a refusal that somebody should know of: not of an interrupt that the driver
+ * has fixed, or of what cannot be held by hand. */
+gboolean tuning_is_refusal(const StoreUndo *undo);
 
 typedef enum {
     TUNING_OF_CAMPAIGNS, /* not what was set by hand */
