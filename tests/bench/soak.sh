@@ -23,6 +23,7 @@ axes:
 workloads: [test.noop]
 repeat: {boots: 3, invocations: 2, samples: $samples}
 idle: off
+evidence: {verdict: flag}
 END
 
 more_work() {

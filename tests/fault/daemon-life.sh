@@ -135,6 +135,7 @@ axes:
 workloads: [test.noop]
 repeat: {boots: 1, samples: 3}
 idle: off
+evidence: {verdict: flag}
 END
 vm submit "$state/guest.yaml" --json
 campaign=$(jq '.[0].campaign' <<<"$out")

@@ -36,6 +36,7 @@ axes:
 workloads: [fake.one]
 repeat: {boots: $2, invocations: 1, samples: $3}
 idle: off
+evidence: {verdict: flag}
 limits: {invocation: 10m, boot: 60s}
 END
     shift 3

@@ -23,6 +23,7 @@ $(for number in {01..10}; do echo "    v$number: {cmdline: \"\"}"; done)
 workloads: [fake.one]
 repeat: {boots: 5, invocations: 1, samples: 5}
 idle: off
+evidence: {verdict: flag}
 END
     reasons=("exit status 139" "malformed line" "file system is full")
 }
@@ -49,6 +50,7 @@ axes:
 workloads: [test.noop]
 repeat: {boots: 1, samples: 3}
 idle: off
+evidence: {verdict: flag}
 END
     reasons=(guest=exit guest=garbage guest=nul)
 }

@@ -21,6 +21,7 @@ memory: 256MiB
 workloads: [test.noop]
 repeat: {boots: $3, samples: 3, sample-time: 1ms}
 idle: off
+evidence: {verdict: flag}
 limits: {boot: 60s, invocation: 120s, attempts: 1}
 END
 }

@@ -21,6 +21,7 @@ axes:
 workloads: [test.noop]
 repeat: {boots: 1, samples: $samples}
 idle: off
+evidence: {verdict: flag}
 END
 
 # Finish what there is, and put in a new campaign, so that there is always something to be killed in.

@@ -17,6 +17,7 @@ axes:
 workloads: [test.spin1s]
 repeat: {boots: 2, invocations: 1, samples: 12}
 idle: off
+evidence: {verdict: flag}
 END
 
 # How often the daemon has come by a point.

@@ -17,6 +17,7 @@ memory: 256MiB
 workloads: [test.noop]
 repeat: {boots: 1, samples: 3, sample-time: 1ms}
 idle: off
+evidence: {verdict: flag}
 limits: {boot: 60s, attempts: 1}
 END
 

@@ -18,6 +18,7 @@ baseline: {hypervisor: bare}
 workloads: [ops.int32-add, syscalls.null]
 repeat: {boots: 2, invocations: 2, samples: 3, warmup: 1, sample-time: 5ms}
 idle: off
+evidence: {verdict: flag}
 limits: {boot: 90s, invocation: 60s}
 END
 

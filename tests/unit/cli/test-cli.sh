@@ -13,6 +13,7 @@ axes:
 workloads: [ops.int32-add]
 repeat: {boots: 2, samples: 3, sample-time: 1ms}
 idle: off
+evidence: {verdict: flag}
 END
 sed 's/vcpus/vpcus/' plan.yaml > wrong.yaml
 sed 's/ops.int32-add/ops.int32-ad/' plan.yaml > unknown.yaml

@@ -17,6 +17,7 @@ axes:
 workloads: [ops.int32-add]
 repeat: {boots: 2, samples: 3, sample-time: 1ms}
 idle: off
+evidence: {verdict: flag}
 limits: {stop-by: "07:00"}
 END
 sed 's/tiny/fifty/; s/boots: 2/boots: 50/; /limits/d' plan.yaml > fifty.yaml

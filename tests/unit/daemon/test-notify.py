@@ -20,6 +20,7 @@ axes:
 workloads: [fake.one]
 repeat: {boots: 1, invocations: 2, samples: 3}
 idle: off
+evidence: {verdict: flag}
 limits: {invocation: 7m}
 """
 

@@ -118,14 +118,14 @@ static void add_invocation(Store *store, const StoreRun *run, guint position, co
                                         .ordinal = 1,
                                         .workload = metric->workload,
                                         .state = "done",
-                                        .started_wall_ns = NS,
-                                        .flags = flags};
+                                        .started_wall_ns = NS};
     /* The median is value; mean and extremes are not. */
     const double samples[] = {value, value * 0.5, value * 3, value * 0.9, value * 1.2};
     gint64 id;
 
     g_assert_true(store_invocation_begin(store, &invocation, &id, &error));
     g_assert_true(store_samples_add(store, id, metric, samples, G_N_ELEMENTS(samples), 1, &error));
+    g_assert_true(flags == NULL || store_invocation_flags(store, id, flags, &error));
     g_assert_true(store_invocation_commit(store, &error));
     g_assert_no_error(error);
 }
