@@ -274,7 +274,9 @@ Channel *channel_local_joined(const char *const *argv, const char *cpus, const G
     cpu_set_t set;
     Setup setup = {.cpus = cpus != NULL ? &set : NULL, .joins = joins};
 
-    if (cpus != NULL && (!parse_cpus(cpus, &set, error) || !check_cpus(cpus, &set, error)))
+    /* A group that is joined first may allow other CPUs than this process has. */
+    if (cpus != NULL &&
+        (!parse_cpus(cpus, &set, error) || (joins == NULL && !check_cpus(cpus, &set, error))))
         return NULL;
     local = g_new0(LocalChannel, 1);
     local->base = (Channel){.ops = &local_ops, .errors = g_string_new(NULL)};

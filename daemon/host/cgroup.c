@@ -19,6 +19,7 @@
 #include "util/wait.h"
 
 #define SELF "vmatrix-self" /* where this process moves to when it divides its own group */
+#define HOUSEKEEPING "vmatrix-housekeeping" /* where knob-cpuset.c moves everything else */
 
 static const gint64 end_limit_ns = 5 * CLOCK_NS_PER_S;
 static const gint64 end_look_ns = 10 * CLOCK_NS_PER_MS;
@@ -223,6 +224,14 @@ static gboolean divide(const char *folder, const char *controller, char **ret_wh
 
 /* ---- making and removing ---- */
 
+/* A part that vmatrix put itself into: the subject's comes beside it. */
+static gboolean is_own(const char *folder)
+{
+    g_autofree char *name = g_path_get_basename(folder);
+
+    return g_str_equal(name, SELF) || g_str_equal(name, HOUSEKEEPING);
+}
+
 static void find_part(Cgroup *cgroup, Part *part)
 {
     CgroupMount *mount = &part->mount;
@@ -231,7 +240,7 @@ static void find_part(Cgroup *cgroup, Part *part)
     cgroup_mount_find(cgroup->root, part->controller, mount);
     if (mount->version == 0)
         return;
-    if (mount->version == 2 && g_str_has_suffix(mount->folder, "/" SELF)) {
+    if (is_own(mount->folder)) {
         *strrchr(mount->folder, '/') = '\0';
         *strrchr(mount->path, '/') = '\0';
     }
@@ -375,7 +384,8 @@ gboolean cgroup_make(Cgroup *cgroup, char **ret_lacks)
         if (!part->made)
             add_lack(lacks, part->what, why);
         else if (cgroup->path == NULL)
-            cgroup->path = g_build_filename(part->mount.path, cgroup->name, NULL);
+            cgroup->path = g_strconcat(g_str_equal(part->mount.path, "/") ? "" : part->mount.path,
+                                       "/", cgroup->name, NULL);
     }
     any = join_made(cgroup, lacks);
     if (!any)
@@ -443,42 +453,4 @@ gboolean cgroup_remove(const char *folder, GError **error)
         wait_sleep(&wait, end_look_ns);
     }
     return TRUE;
-}
-
-/* ---- machines ---- */
-
-/* libvirt has a part each for vCPUs and emulator below the machine's. */
-static char *machine_of(const char *path)
-{
-    g_autofree char *copy = g_strdup(path);
-    g_autofree char *name = NULL;
-
-    if (g_str_has_suffix(copy, "/emulator"))
-        copy[strlen(copy) - strlen("/emulator")] = '\0';
-    if (g_str_has_suffix(copy, "/libvirt"))
-        copy[strlen(copy) - strlen("/libvirt")] = '\0';
-    name = g_path_get_basename(copy);
-    if (g_str_has_prefix(name, "machine-") || g_str_has_suffix(name, ".libvirt-qemu"))
-        return g_steal_pointer(&copy);
-    return NULL;
-}
-
-char *cgroup_of_machine(const char *root, pid_t pid)
-{
-    g_autofree char *file = g_strdup_printf("/proc/%d/cgroup", (int)pid);
-    g_autofree char *text = tree_read(root, file);
-    g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
-    char *found = NULL;
-
-    /* Version 2's line comes last, and counts most. */
-    for (char **line = lines; *line != NULL; line++) {
-        g_auto(GStrv) parts = g_strsplit(*line, ":", 3);
-        g_autofree char *machine = g_strv_length(parts) == 3 ? machine_of(parts[2]) : NULL;
-
-        if (machine != NULL) {
-            g_free(found);
-            found = g_steal_pointer(&machine);
-        }
-    }
-    return found;
 }

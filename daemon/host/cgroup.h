@@ -47,7 +47,3 @@ const char *cgroup_path(const Cgroup *cgroup);
 /* End what is in the folder of an earlier life, and remove it. Does nothing unless its name begins
  * with "vmatrix-". A missing one is no error. */
 gboolean cgroup_remove(const char *folder, GError **error);
-
-/* The group that libvirt made for the machine of this process (vCPU threads and all), as
- * /proc/PID/cgroup names it; NULL where it made none. Transfer full. */
-char *cgroup_of_machine(const char *root, pid_t pid);

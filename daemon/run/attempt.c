@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "host/probe.h"
+#include "run/place.h"
 #include "run/step.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -21,11 +21,13 @@ Attempt *attempt_new(const AttemptSpec *spec)
 
     attempt->spec = *spec;
     attempt->uuid = g_uuid_string_random();
-    attempt->cpus = host_cpus_first(spec->vcpus);
     attempt->guard_fd = -1;
     attempt->hypervisor_facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     attempt->phases = g_array_new(FALSE, FALSE, sizeof(AttemptPhase));
     attempt->flags = g_string_new(NULL);
+    attempt->place = g_new0(Place, 1);
+    place_init(attempt->place, attempt);
+    attempt->cpus = attempt->place->pick.cpus;
     return attempt;
 }
 
@@ -56,7 +58,8 @@ void attempt_free(Attempt *attempt)
         return;
     unwind(attempt);
     g_free(attempt->uuid);
-    g_free(attempt->cpus);
+    place_finish(attempt->place);
+    g_free(attempt->place);
     g_free(attempt->folder);
     g_free(attempt->overlay);
     overlay_base_free(attempt->base);

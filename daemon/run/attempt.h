@@ -22,6 +22,7 @@ typedef struct {
     const GPtrArray *edits;      /* DomainEdit*, or NULL */
     const char *cmdline;         /* added to the guest's kernel command line, or NULL */
     guint vcpus;
+    EmulatorPlace emulator;
     guint64 memory;         /* bytes; 0: the guest's default */
     const char *name;       /* "vmatrix-17": domain and folder name */
     const char *owner;      /* for the domain's metadata */
@@ -42,7 +43,8 @@ typedef struct Attempt Attempt;
 struct Attempt {
     AttemptSpec spec;
     char *uuid;
-    char *cpus; /* host CPUs of the subject, NULL: not pinned */
+    const char *cpus;    /* host CPUs of the subject, borrowed of place; NULL: not pinned */
+    struct Place *place; /* run/place.h */
     char *folder;
     char *overlay;     /* NULL: no disk */
     OverlayBase *base; /* what the overlay stands on; NULL: no disk */

@@ -124,6 +124,7 @@ static gboolean flight_prepare(Flight *flight, const GPtrArray *edits, const cha
                         .edits = edits,
                         .cmdline = cmdline,
                         .vcpus = matrix_vcpus(matrix, cell),
+                        .emulator = matrix_emulator(matrix, cell),
                         .memory = matrix_memory(matrix, cell),
                         .name = flight->name,
                         .owner = flight->owner,
@@ -144,9 +145,6 @@ static gboolean flight_prepare(Flight *flight, const GPtrArray *edits, const cha
     flight->attempt = attempt_new(&spec);
     flight->attempt->on_step = enter_step;
     flight->attempt->on_step_data = flight;
-    g_hash_table_replace(
-        flight->attempt->hypervisor_facts, g_strdup("subject.cpus"),
-        g_strdup(flight->attempt->cpus != NULL ? flight->attempt->cpus : "not pinned"));
     return spec.guest == NULL ||
            engine_image_facts(engine, spec.guest, flight->attempt->hypervisor_facts, error);
 }

@@ -111,7 +111,8 @@ Reader *reader_new(const ReaderSubject *subject, const Wait *wait, GError **erro
 
     reader->limits = subject->limits;
     reader->cpus = g_strdup(subject->cpus);
-    reader->cgroup = find_cgroup(subject->pid);
+    reader->cgroup =
+        subject->cgroup != NULL ? g_strdup(subject->cgroup) : find_cgroup(subject->pid);
     reader->pids = g_array_new(FALSE, FALSE, sizeof(gint64));
     reader->observer = g_array_new(FALSE, FALSE, sizeof(gint64));
     g_array_append_val(reader->pids, subject->pid);

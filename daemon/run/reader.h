@@ -17,6 +17,7 @@ typedef struct {
     const char *agent;            /* the agent's program on this host */
     const char *cpus;             /* of the subject */
     gint64 pid;                   /* of the subject */
+    const char *cgroup;           /* its own, as /proc/PID/cgroup has it; NULL: libvirt's, if any */
     const EvidenceLimits *limits; /* borrowed */
 } ReaderSubject;
 

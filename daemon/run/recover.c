@@ -2,6 +2,7 @@
 #include "run/recover.h"
 
 #include "run/lock.h"
+#include "run/place.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/io.h"
@@ -64,6 +65,8 @@ static gboolean recover_folder(const char *path, GError **error)
         .deadline_ns = clock_mono_ns() + recover_limit_ns, .guard_fd = -1, .step = "recover"};
     g_autofree char *overlay = g_build_filename(path, "overlay.qcow2", NULL);
 
+    if (!place_recover(path, error))
+        return FALSE;
     if (g_file_test(overlay, G_FILE_TEST_EXISTS) && !overlay_remove(&wait, overlay, error))
         return FALSE;
     return io_remove_tree(path, error);

@@ -8,6 +8,7 @@
 #include "guest/forward.h"
 #include "host/idle.h"
 #include "host/probe.h"
+#include "run/place.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fault.h"
@@ -167,8 +168,12 @@ static gboolean define_enter(Attempt *attempt, const Wait *wait, GError **error)
                       .base = attempt->base,
                       .folder = attempt->folder,
                       .owner = spec->owner,
-                      .cpus = attempt->cpus};
+                      .cpus = attempt->cpus,
+                      .emulator = attempt->place->emulator,
+                      .nodes = attempt->place->nodes};
 
+    if (!place_check(attempt, error))
+        return FALSE;
     if (spec->guest->address == ADDRESS_FORWARD && !forward_port_find(&hv_spec.forward_port, error))
         return FALSE;
     g_clear_pointer(&attempt->domain, hv_domain_free);
@@ -295,12 +300,15 @@ static gboolean local_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
     const char *argv[] = {attempt->spec.agent_path, "session", NULL};
     int pidfd = -1;
-    Channel *channel = channel_local_new(argv, attempt->cpus, &pidfd, error);
+    const Cgroup *cgroup = attempt->place->cgroup;
+    Channel *channel = channel_local_joined(
+        argv, attempt->cpus, cgroup != NULL ? cgroup_joins(cgroup) : NULL, &pidfd, error);
 
     if (channel == NULL)
         return FALSE;
     attempt->guard_fd = pidfd;
     attempt->local_pid = channel_local_pid(channel);
+    place_confirm(attempt, attempt->local_pid);
     return link_up(attempt, channel, wait, error);
 }
 
@@ -316,11 +324,12 @@ static void agent_undo(Attempt *attempt)
 static gboolean evidence_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
     g_autofree char *allowed = host_cpus_allowed();
-    const ReaderSubject subject = {.agent = attempt->spec.agent_path,
-                                   .cpus = attempt->cpus != NULL ? attempt->cpus : allowed,
-                                   .pid = attempt->domain != NULL ? attempt->domain->pid
-                                                                  : attempt->local_pid,
-                                   .limits = &attempt->spec.plan->evidence};
+    const ReaderSubject subject = {
+        .agent = attempt->spec.agent_path,
+        .cpus = attempt->cpus != NULL ? attempt->cpus : allowed,
+        .pid = attempt->domain != NULL ? attempt->domain->pid : attempt->local_pid,
+        .cgroup = attempt->place->cgroup != NULL ? cgroup_path(attempt->place->cgroup) : NULL,
+        .limits = &attempt->spec.plan->evidence};
 
     if (!subject.limits->read)
         return TRUE;
@@ -388,6 +397,12 @@ const struct step_ops step_table[] = {
      .limit = short_limit,
      .enter = agent_enter,
      .undo = agent_undo},
+    {.name = "cgroup",
+     .scope = STEP_BARE,
+     .goal = ATTEMPT_AT_AGENT,
+     .limit = short_limit,
+     .enter = place_enter,
+     .undo = place_undo},
     {.name = "process",
      .scope = STEP_BARE,
      .goal = ATTEMPT_AT_AGENT,

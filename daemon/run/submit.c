@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "guest/hypervisor.h"
-#include "host/probe.h"
 #include "run/engine.h"
+#include "run/place.h"
 #include "run/reader.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -55,7 +55,7 @@ static char *image_reason(const InventoryGuest *guest)
 }
 
 static char *cell_reason(const Matrix *matrix, guint cell, const Inventory *inventory,
-                         GHashTable *hypervisors, const Wait *wait)
+                         GHashTable *hypervisors, GHashTable *rooms, const Wait *wait)
 {
     const PlanLevel *hv_level = matrix_level_named(matrix, cell, "hypervisor");
     const PlanLevel *guest_level = matrix_level_named(matrix, cell, "guest");
@@ -63,15 +63,15 @@ static char *cell_reason(const Matrix *matrix, guint cell, const Inventory *inve
         inventory_hypervisor(inventory, hv_level != NULL ? hv_level->name : "bare");
     g_autofree char *refusal = reader_refusal(config, matrix->plan);
     const char *reason = refusal != NULL ? refusal : hypervisor_reason(hypervisors, config, wait);
-    guint vcpus = matrix_vcpus(matrix, cell);
-    g_autofree char *cpus = host_cpus_first(vcpus);
+    gboolean bare = !hypervisor_driver(config->driver)->has_domain;
+    char *room;
 
     if (*reason != '\0')
         return g_strdup(reason);
-    if (!hypervisor_driver(config->driver)->has_domain)
-        return cpus != NULL
-                   ? NULL
-                   : g_strdup_printf("bare with %u CPUs: this host gives fewer to vmatrix", vcpus);
+    room = place_refusal(rooms, matrix->plan, matrix_vcpus(matrix, cell), bare,
+                         matrix_emulator(matrix, cell));
+    if (room != NULL || bare)
+        return room;
     return image_reason(inventory_guest(inventory, guest_level->name));
 }
 
@@ -80,9 +80,10 @@ GPtrArray *submit_skip_reasons(const Matrix *matrix, const Inventory *inventory,
     GPtrArray *reasons = g_ptr_array_new_full(matrix->n_cells, g_free);
     g_autoptr(GHashTable) hypervisors =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autoptr(GHashTable) rooms = place_memo_new();
 
     for (guint cell = 0; cell < matrix->n_cells; cell++)
-        g_ptr_array_add(reasons, cell_reason(matrix, cell, inventory, hypervisors, wait));
+        g_ptr_array_add(reasons, cell_reason(matrix, cell, inventory, hypervisors, rooms, wait));
     return reasons;
 }
 

@@ -211,31 +211,6 @@ static void test_none(void)
     }
 }
 
-static void test_machines(void)
-{
-    static const struct {
-        const char *groups, *machine;
-    } cases[] = {
-        {"0::/machine.slice/machine-qemu\\x2d1\\x2da.scope/libvirt/emulator\n",
-         "/machine.slice/machine-qemu\\x2d1\\x2da.scope"},
-        {"3:cpuset:/machine/qemu-1-a.libvirt-qemu/emulator\n0::/\n",
-         "/machine/qemu-1-a.libvirt-qemu"},
-        {"3:cpuset:/\n0::/user.slice/user-1000.slice/session-2.scope\n", NULL},
-        {"0::/\n", NULL},
-        {"", NULL},
-    };
-
-    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-        char *root = tree_new("", "");
-        g_autofree char *machine = NULL;
-
-        tree_put(root, "/proc/77/cgroup", cases[i].groups);
-        machine = cgroup_of_machine(root, 77);
-        g_assert_cmpstr(machine, ==, cases[i].machine);
-        tree_end(root);
-    }
-}
-
 /* ---- the real thing ---- */
 
 /* A child that joins by the descriptors, and waits to be ended. */
@@ -340,7 +315,6 @@ int main(int argc, char **argv)
     g_test_add_func("/host/cgroup/not-delegated", test_not_delegated);
     g_test_add_func("/host/cgroup/v1", test_v1);
     g_test_add_func("/host/cgroup/none", test_none);
-    g_test_add_func("/host/cgroup/machines", test_machines);
     g_test_add_func("/host/cgroup/real", test_real);
     g_test_add_func("/host/cgroup/remove", test_remove);
     return g_test_run();
