@@ -12,6 +12,7 @@
 #   micro.ip=dhcp              ask for a lease (a libvirt network, a bridge)
 #   micro.ip=ADDRESS/PREFIX[,GATEWAY]
 #   micro.log=ssh              the SSH server logs to the console
+#   micro.delay=SECONDS        boots so much slower ("0.35")
 #   micro.fault=nossh          never start the SSH server
 #   micro.fault=noacpi         ignore the power button
 set -euo pipefail
@@ -124,6 +125,7 @@ for word in \$(cat /proc/cmdline); do
     case \$word in
     micro.ip=*) ip=\${word#micro.ip=} ;;
     micro.log=ssh) log=/dev/console ;;
+    micro.delay=*) sleep "\${word#micro.delay=}" ;;
     micro.fault=*) faults="\$faults \${word#micro.fault=}" ;;
     esac
 done
