@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/dataset.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "util/error.h"
@@ -41,7 +42,14 @@ void dataset_free(Dataset *dataset)
     g_ptr_array_unref(dataset->runs);
     g_array_unref(dataset->cells);
     g_hash_table_unref(dataset->series);
+    g_hash_table_unref(dataset->all);
     g_free(dataset);
+}
+
+static GHashTable *series_table_new(void)
+{
+    return g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+                                 (GDestroyNotify)g_array_unref);
 }
 
 /* Empty; the containers are always there. */
@@ -52,8 +60,8 @@ static Dataset *dataset_new(void)
     dataset->metrics = g_ptr_array_new_with_free_func(metric_free);
     dataset->runs = g_ptr_array_new_with_free_func(run_free);
     dataset->cells = g_array_new(FALSE, FALSE, sizeof(guint));
-    dataset->series =
-        g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
+    dataset->series = series_table_new();
+    dataset->all = series_table_new();
     return dataset;
 }
 
@@ -65,11 +73,16 @@ static gint64 *series_key(guint cell, guint metric)
     return key;
 }
 
-const GArray *dataset_series(const Dataset *dataset, guint cell, guint metric)
+static const GArray *find_series(GHashTable *table, guint cell, guint metric)
 {
     g_autofree gint64 *key = series_key(cell, metric);
 
-    return g_hash_table_lookup(dataset->series, key);
+    return g_hash_table_lookup(table, key);
+}
+
+const GArray *dataset_series(const Dataset *dataset, guint cell, guint metric)
+{
+    return find_series(dataset->series, cell, metric);
 }
 
 gboolean dataset_has_values(const Dataset *dataset, guint cell)
@@ -420,28 +433,83 @@ static gboolean load_runs(Store *store, Dataset *dataset, GError **error)
     return TRUE;
 }
 
-/* Rows come by block and then run: of two clean runs in one block the later one stands. */
-static void add_point(Dataset *dataset, guint cell, guint metric, DatasetPoint point)
+static GArray *take_series(GHashTable *table, guint cell, guint metric)
 {
     g_autofree gint64 *key = series_key(cell, metric);
-    GArray *series = g_hash_table_lookup(dataset->series, key);
+    GArray *series = g_hash_table_lookup(table, key);
 
     if (series == NULL) {
         series = g_array_new(FALSE, FALSE, sizeof(DatasetPoint));
-        g_hash_table_insert(dataset->series, g_steal_pointer(&key), series);
+        g_hash_table_insert(table, g_steal_pointer(&key), series);
     }
-    if (series->len > 0 &&
-        g_array_index(series, DatasetPoint, series->len - 1).block == point.block)
+    return series;
+}
+
+/* Whether the last point of series is of this block. */
+static gboolean ends_with_block(const GArray *series, guint block)
+{
+    return series->len > 0 && g_array_index(series, DatasetPoint, series->len - 1).block == block;
+}
+
+/* Rows come by block and then run: of two clean runs in one block the later one stands. */
+static void add_clean(GArray *series, DatasetPoint point)
+{
+    if (ends_with_block(series, point.block))
         g_array_set_size(series, series->len - 1);
     g_array_append_val(series, point);
+}
+
+/* Of all attempts of a block the mean of the logarithms, as ratios are compared; their sum stands
+ * there until mean_attempts(). A single attempt's value stays what it is, to the last bit. */
+static void add_attempt(GArray *series, DatasetPoint point)
+{
+    DatasetPoint *last;
+
+    point.attempts = 1;
+    if (!ends_with_block(series, point.block)) {
+        g_array_append_val(series, point);
+        return;
+    }
+    last = &g_array_index(series, DatasetPoint, series->len - 1);
+    if (last->attempts++ == 1)
+        last->value = log(last->value);
+    last->value += log(point.value);
+}
+
+static void mean_attempts(GHashTable *table)
+{
+    GHashTableIter iter;
+    gpointer series;
+
+    g_hash_table_iter_init(&iter, table);
+    while (g_hash_table_iter_next(&iter, NULL, &series))
+        for (guint i = 0; i < ((GArray *)series)->len; i++) {
+            DatasetPoint *point = &g_array_index((GArray *)series, DatasetPoint, i);
+
+            if (point->attempts > 1)
+                point->value = exp(point->value / point->attempts);
+            if (isnan(point->value)) /* one that was below 0: no ratio can be taken */
+                point->value = 0;
+        }
+}
+
+static void add_point(Dataset *dataset, guint cell, guint metric, const StoreQuery *query)
+{
+    const DatasetPoint point = {.block = (guint)store_query_int(query, 1),
+                                .value = store_query_real(query, 2)};
+
+    if (g_str_equal(store_query_text(query, 4), "clean"))
+        add_clean(take_series(dataset->series, cell, metric), point);
+    add_attempt(take_series(dataset->all, cell, metric), point);
 }
 
 static gboolean load_points(Store *store, Dataset *dataset, GError **error)
 {
     g_autoptr(StoreQuery) query =
         query_campaign(store, dataset,
-                       "SELECT cell_number, block, median, metric_id FROM run_summary"
-                       " WHERE campaign = :campaign AND verdict = 'clean' ORDER BY block, run",
+                       "SELECT cell_number, block, median, metric_id, verdict FROM run_summary"
+                       " WHERE campaign = :campaign AND verdict IN ('clean', 'contaminated')"
+                       " ORDER BY block, run",
                        error);
     StoreStep step = STORE_ROW;
     guint cell;
@@ -452,16 +520,16 @@ static gboolean load_points(Store *store, Dataset *dataset, GError **error)
         if (!store_query_step(query, &step, error))
             return FALSE;
         if (step == STORE_END)
-            return TRUE;
+            break;
         if (!read_cell(dataset, query, &cell, error))
             return FALSE;
         gint metric = find_metric(dataset, store_query_int(query, 3));
 
         if (metric >= 0)
-            add_point(dataset, cell, (guint)metric,
-                      (DatasetPoint){.block = (guint)store_query_int(query, 1),
-                                     .value = store_query_real(query, 2)});
+            add_point(dataset, cell, (guint)metric, query);
     }
+    mean_attempts(dataset->all);
+    return TRUE;
 }
 
 Dataset *dataset_load(Store *store, const SummarySelect *select, GError **error)
@@ -503,13 +571,11 @@ static guint pair_up(const GArray *left, const GArray *right, double *ret_left, 
     return pairs;
 }
 
-void dataset_compare(const Dataset *dataset, guint subject, guint baseline, guint metric,
-                     DatasetPairs *ret_pairs)
+/* *ret_left_out: blocks in which only one side has a value. */
+static void compare_series(const GArray *left, const GArray *right, Direction direction,
+                           Interval *ret_ratio, guint *ret_left_out)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(DatasetPoint));
-    const GArray *left = dataset_series(dataset, subject, metric);
-    const GArray *right = dataset_series(dataset, baseline, metric);
-    const DatasetMetric *what = g_ptr_array_index(dataset->metrics, metric);
 
     left = left != NULL ? left : none;
     right = right != NULL ? right : none;
@@ -517,11 +583,41 @@ void dataset_compare(const Dataset *dataset, guint subject, guint baseline, guin
     g_autofree double *baselines = g_new0(double, left->len + 1);
     guint pairs = pair_up(left, right, subjects, baselines);
 
-    if (what->metric.direction == DIRECTION_HIGHER)
-        stats_ratio_interval(subjects, baselines, pairs, DATASET_LEVEL, &ret_pairs->ratio);
+    if (direction == DIRECTION_HIGHER)
+        stats_ratio_interval(subjects, baselines, pairs, DATASET_LEVEL, ret_ratio);
     else
-        stats_ratio_interval(baselines, subjects, pairs, DATASET_LEVEL, &ret_pairs->ratio);
-    ret_pairs->left_out = left->len + right->len - 2 * pairs;
+        stats_ratio_interval(baselines, subjects, pairs, DATASET_LEVEL, ret_ratio);
+    *ret_left_out = left->len + right->len - 2 * pairs;
+}
+
+DatasetVerdict dataset_verdict(const Interval *ratio)
+{
+    if (!isfinite(ratio->low) || !isfinite(ratio->high))
+        return DATASET_UNDECIDED;
+    return ratio->low > 1 ? DATASET_BETTER : ratio->high < 1 ? DATASET_WORSE : DATASET_EQUAL;
+}
+
+void dataset_compare(const Dataset *dataset, guint subject, guint baseline, guint metric,
+                     DatasetPairs *ret_pairs)
+{
+    const DatasetMetric *what = g_ptr_array_index(dataset->metrics, metric);
+    Direction direction = what->metric.direction;
+    guint ignored;
+
+    compare_series(dataset_series(dataset, subject, metric),
+                   dataset_series(dataset, baseline, metric), direction, &ret_pairs->ratio,
+                   &ret_pairs->left_out);
+    compare_series(find_series(dataset->all, subject, metric),
+                   find_series(dataset->all, baseline, metric), direction, &ret_pairs->all,
+                   &ignored);
+    ret_pairs->fragile = dataset_verdict(&ret_pairs->ratio) != dataset_verdict(&ret_pairs->all);
+}
+
+double dataset_rejection_rate(const DatasetCounts *counts)
+{
+    guint judged = counts->clean + counts->rejected;
+
+    return judged > 0 ? (double)counts->rejected / judged : NAN;
 }
 
 void dataset_count(const Dataset *dataset, guint cell, const char *workload,

@@ -25,10 +25,11 @@ typedef struct {
     char *flags, *replicate, *boot_id; /* may be NULL */
 } DatasetRun;
 
-/* The summary (median) of one clean run. */
+/* The summary (median) of one run, or of all attempts of a block together. */
 typedef struct {
     guint block;
     double value;
+    guint attempts; /* of Dataset.all: how many there are */
 } DatasetPoint;
 
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
     guint *first_run;   /* n_cells + 1: where each cell's runs begin in runs */
     GArray *cells;      /* guint: the cells selected, in the matrix's order */
     GHashTable *series; /* gint64* cell * metrics + metric -> GArray* of DatasetPoint */
+    GHashTable *all;    /* the same of clean and contaminated runs together */
 } Dataset;
 
 /* An unknown axis or level in select->where, and a metric that matches nothing, are
@@ -64,9 +66,22 @@ gint64 dataset_baseline_of(const Dataset *dataset, guint cell);
 /* Whether the plan's baseline names a level of this axis (then cells are compared along it). */
 gboolean dataset_is_baseline_axis(const Dataset *dataset, guint axis);
 
+/* What a comparison says: where the whole interval of the ratio lies. */
+typedef enum {
+    DATASET_UNDECIDED, /* there is no interval */
+    DATASET_WORSE,     /* below 1 */
+    DATASET_EQUAL,     /* around 1: no difference is shown */
+    DATASET_BETTER,    /* above 1 */
+} DatasetVerdict;
+
+DatasetVerdict dataset_verdict(const Interval *ratio);
+
 typedef struct {
-    Interval ratio; /* turned so that above 1 is better than the baseline; n is the pairs used */
-    guint left_out; /* blocks in which only one side has a value */
+    Interval ratio;   /* turned so that above 1 is better than the baseline; n is the pairs used */
+    guint left_out;   /* blocks in which only one side has a value */
+    Interval all;     /* the same ratio with contaminated attempts too: a block's value is then the
+                         geometric mean of its attempts */
+    gboolean fragile; /* that gives another verdict */
 } DatasetPairs;
 
 /* Compare two cells by the blocks that both have. */
@@ -82,3 +97,6 @@ typedef struct {
 
 void dataset_count(const Dataset *dataset, guint cell, const char *workload,
                    DatasetCounts *ret_counts);
+
+/* Contaminated of those that were judged (clean or contaminated), 0..1; NAN where none was. */
+double dataset_rejection_rate(const DatasetCounts *counts);

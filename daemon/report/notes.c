@@ -7,7 +7,7 @@
 #include "util/text.h"
 
 /* So many reasons of one kind are printed; the rest is counted. */
-enum { REASONS_MAX = 6, LINE_MAX_BYTES = 2048 };
+enum { REASONS_MAX = 6, REJECTIONS_MAX = 8, LINE_MAX_BYTES = 2048 };
 
 typedef struct {
     Store *store;
@@ -232,6 +232,58 @@ static void add_totals(const Notes *notes)
     g_autofree char *runs = counted(notes->dataset->runs->len, "run", "runs");
 
     add_line(notes, "%s: %s.", runs, line->len > 0 ? line->str : "none");
+}
+
+/* "Rejected: KEY 1 of 4 (25 %)": for those that lost any. */
+static void add_rejections(const Notes *notes)
+{
+    guint cells = 0;
+
+    for (guint i = 0; i < notes->dataset->cells->len; i++) {
+        guint cell = g_array_index(notes->dataset->cells, guint, i);
+        DatasetCounts counts;
+
+        dataset_count(notes->dataset, cell, NULL, &counts);
+        if (counts.rejected == 0)
+            continue;
+        g_autofree char *key = matrix_key(notes->dataset->matrix, cell);
+
+        if (cells++ < REJECTIONS_MAX)
+            add_line(notes, "Rejected: %s %u of %u attempts (%.0f %%).", key, counts.rejected,
+                     counts.clean + counts.rejected, dataset_rejection_rate(&counts) * 100);
+    }
+    if (cells > REJECTIONS_MAX)
+        add_line(notes,
+                 "Rejected: %u more cells: vmatrix sql \"SELECT cell_key, rejection_rate FROM "
+                 "contamination WHERE campaign = %" G_GINT64_FORMAT "\"",
+                 cells - REJECTIONS_MAX, notes->dataset->campaign.id);
+}
+
+static guint count_fragile(const Dataset *dataset, guint cell)
+{
+    gint64 baseline = dataset_baseline_of(dataset, cell);
+    guint fragile = 0;
+
+    for (guint metric = 0; baseline >= 0 && metric < dataset->metrics->len; metric++) {
+        DatasetPairs pairs;
+
+        dataset_compare(dataset, cell, (guint)baseline, metric, &pairs);
+        fragile += pairs.fragile;
+    }
+    return fragile;
+}
+
+static void add_fragile(const Notes *notes)
+{
+    guint fragile = 0;
+
+    for (guint i = 0; i < notes->dataset->cells->len; i++)
+        fragile += count_fragile(notes->dataset, g_array_index(notes->dataset->cells, guint, i));
+    if (fragile > 0)
+        add_line(notes,
+                 "%u of the comparisons %s fragile: with the rejected attempts in it, the verdict "
+                 "(better, worse, no difference shown) is another one.",
+                 fragile, fragile == 1 ? "is" : "are");
 }
 
 /* One reason and the runs that have it. */
@@ -465,6 +517,8 @@ char *summary_notes(Store *store, const SummarySelect *select, GError **error)
     add_replicates(&notes, "process", "process", "processes");
     add_reading(&notes);
     add_totals(&notes);
+    add_rejections(&notes);
+    add_fragile(&notes);
     add_reasons(&notes);
     if (!add_invocations(&notes, error) || !add_flags(&notes, error))
         return NULL;

@@ -20,9 +20,9 @@ static const DatasetMetric *metric_at(const Dataset *dataset, guint metric)
 static char *axis_column_name(const char *axis)
 {
     static const char *const taken[] = {
-        "cell",   "workload", "metric", "unit",      "direction",   "revision", "median", "mean",
-        "stddev", "n",        "pairs",  "replicate", "attempts",    "rejected", "ratio",  "value",
-        "failed", "skipped",  "reason", "label",     "interrupted", "base",     NULL};
+        "cell",   "workload", "metric",  "unit",      "direction", "revision",    "median", "mean",
+        "stddev", "n",        "pairs",   "replicate", "attempts",  "rejected",    "ratio",  "value",
+        "failed", "skipped",  "fragile", "reason",    "label",     "interrupted", "base",   NULL};
 
     return g_strv_contains(taken, axis) ? g_strconcat("axis-", axis, NULL) : g_strdup(axis);
 }
@@ -142,29 +142,35 @@ static void add_ratio_columns(Table *table, const Dataset *dataset, gboolean mai
     table_rank(table, main ? 0 : RANK_RATIO);
     add_column_for(table, "pairs", "n", COLUMN_NUMBER, main ? AUDIENCE_ALL : AUDIENCE_PROGRAMS);
     add_column_for(table, "blocks_left_out", "left out", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
+    add_column_for(table, "ratio_all_attempts", "all", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
+    add_column_for(table, "fragile", "fragile", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
 }
 
-/* "0.982 [0.975, 0.990]", without the interval when there is none, "-" without a ratio. */
-static char *show_ratio(const Interval *ratio)
+/* "0.982 [0.975, 0.990]", without the interval when there is none, "-" without a ratio; "fragile"
+ * behind it where it is. */
+static char *show_ratio(const DatasetPairs *pairs)
 {
+    const Interval *ratio = &pairs->ratio;
+    const char *fragile = pairs->fragile ? " fragile" : "";
     g_autofree char *centre = table_digits(ratio->centre, 3);
     g_autofree char *low = table_digits(ratio->low, 3);
     g_autofree char *high = table_digits(ratio->high, 3);
 
     if (!isfinite(ratio->low))
-        return g_steal_pointer(&centre);
-    return g_strdup_printf("%s [%s, %s]", centre, low, high);
+        return g_strdup_printf("%s%s", centre, fragile);
+    return g_strdup_printf("%s [%s, %s]%s", centre, low, high, fragile);
 }
 
 /* baseline -1: nothing to compare with. */
 static void add_ratio_cells(Table *table, const Dataset *dataset, guint cell, gint64 baseline,
                             gint metric)
 {
-    DatasetPairs pairs = {.ratio = {.centre = NAN, .low = NAN, .high = NAN}};
+    const Interval none = {.centre = NAN, .low = NAN, .high = NAN};
+    DatasetPairs pairs = {.ratio = none, .all = none};
 
     if (baseline >= 0 && metric >= 0)
         dataset_compare(dataset, cell, (guint)baseline, (guint)metric, &pairs);
-    g_autofree char *shown = show_ratio(&pairs.ratio);
+    g_autofree char *shown = show_ratio(&pairs);
 
     table_real(table, pairs.ratio.centre, NULL);
     table_real(table, pairs.ratio.low, NULL);
@@ -172,6 +178,8 @@ static void add_ratio_cells(Table *table, const Dataset *dataset, guint cell, gi
     table_text(table, shown);
     table_int(table, (gint64)pairs.ratio.n);
     table_int(table, pairs.left_out);
+    table_real(table, pairs.all.centre, NULL);
+    table_int(table, pairs.fragile);
 }
 
 /* ---- summary_results: a row a cell and metric ---- */
@@ -202,7 +210,8 @@ static void add_result_columns(Table *table, const Dataset *dataset)
     add_ratio_columns(table, dataset, FALSE);
     table_column(table, "attempts", "attempts", COLUMN_NUMBER);
     table_rank(table, RANK_COUNTS);
-    table_column(table, "rejected", "rejected", COLUMN_NUMBER);
+    add_column_for(table, "rejected", "rejected", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
+    table_column(table, "rejection_rate", "rejected", COLUMN_NUMBER);
     table_rank(table, RANK_COUNTS);
     add_column_for(table, "failed", "failed", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
     add_column_for(table, "interrupted", "interrupted", COLUMN_NUMBER, AUDIENCE_PROGRAMS);
@@ -249,6 +258,17 @@ static void add_centre_cells(Table *table, const Dataset *dataset, guint cell, g
     table_int(table, (gint64)n);
 }
 
+/* People see "1 (33 %)", or "0". */
+static void add_rejection_cell(Table *table, const DatasetCounts *counts)
+{
+    double rate = dataset_rejection_rate(counts);
+    g_autofree char *shown = counts->rejected > 0
+                                 ? g_strdup_printf("%u (%.0f %%)", counts->rejected, rate * 100)
+                                 : g_strdup("0");
+
+    table_real(table, rate, shown);
+}
+
 static void add_result_row(Table *table, const Dataset *dataset, guint cell, gint metric)
 {
     const DatasetMetric *what = metric >= 0 ? metric_at(dataset, (guint)metric) : NULL;
@@ -264,6 +284,7 @@ static void add_result_row(Table *table, const Dataset *dataset, guint cell, gin
     add_ratio_cells(table, dataset, cell, dataset_baseline_of(dataset, cell), metric);
     table_int(table, counts.attempts);
     table_int(table, counts.rejected);
+    add_rejection_cell(table, &counts);
     table_int(table, counts.failed);
     table_int(table, counts.interrupted);
     table_int(table, counts.skipped);

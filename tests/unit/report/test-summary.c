@@ -50,6 +50,9 @@ static const char no_baseline[] = "version: 1\n"
                                   "workloads: [ops.int32-add]\n"
                                   "repeat: {boots: 1}\n";
 
+/* What a contaminated run measures, as a multiple of what it would have measured. */
+static double spoilt_by = 1;
+
 /* A run in block b takes the b-th value; the bare host the upper row. */
 static const double values[2][3] = {{10.0, 10.4, 9.7}, {12.5, 13.1, 11.9}};
 
@@ -148,7 +151,7 @@ static void add_unsupported(Store *store, const StoreRun *run, const char *workl
     g_assert_no_error(error);
 }
 
-static void measure(Store *store, const StoreRun *run, gboolean bare)
+static void measure(Store *store, const StoreRun *run, gboolean bare, double factor)
 {
     const Metric latency = {(char *)"ops.int32-add", (char *)"latency", (char *)"ns",
                             DIRECTION_LOWER, 1};
@@ -156,7 +159,7 @@ static void measure(Store *store, const StoreRun *run, gboolean bare)
                               DIRECTION_HIGHER, 1};
     g_autoptr(GError) error = NULL;
     g_autoptr(GHashTable) facts = g_hash_table_new(g_str_hash, g_str_equal);
-    double value = values[bare ? 0 : 1][run->block];
+    double value = values[bare ? 0 : 1][run->block] * factor;
 
     g_hash_table_insert(facts, (gpointer) "virtualisation", (gpointer) "kvm");
     g_assert_true(store_facts_add(store, run->id, "host", facts, &error));
@@ -187,7 +190,7 @@ static void run_all(Store *store, gint64 campaign)
                                                 : "ssh: no banner within 3m\033[2J";
 
         if (!bad || run.attempt == 1)
-            measure(store, &run, bare);
+            measure(store, &run, bare, bad ? spoilt_by : 1);
         if (run.block == 0 && bare)
             add_unsupported(store, &run, "net.udp");
         g_assert_true(
@@ -304,6 +307,53 @@ static void test_comparison_shown(Fixture *fixture, gconstpointer data)
                     "2     mem.copy      10.0 GB/s 12.2 GB/s    1.24 [1.10, 1.39] 2\n");
 }
 
+/* With the contaminated run's values in it the interval holds 1: the verdict rests on what was
+ * rejected. */
+static void test_fragile(Fixture *fixture, gconstpointer data)
+{
+    const SummarySelect select = {.campaign = "latest"};
+    g_autoptr(GError) error = NULL;
+
+    spoilt_by = 0.1;
+    run_all(fixture->store, add_campaign(fixture->store, two_sides, -1, NULL));
+    spoilt_by = 1;
+    g_autoptr(Table) table = summary_comparison(fixture->store, &select, &error);
+    g_autofree char *shown = table_format(table, FORMAT_TABLE, 0, FALSE);
+    g_autofree char *notes = summary_notes(fixture->store, &select, &error);
+    json_t *rows = as_json(table);
+    const json_t *sound = find_row(rows, QEMU1, "ops.int32-add");
+    const json_t *fragile = find_row(rows, QEMU2, "ops.int32-add");
+
+    g_assert_cmpfloat(number(sound, "fragile"), ==, 0);
+    assert_near(number(sound, "ratio_all_attempts"), number(sound, "ratio"));
+    g_assert_cmpfloat(number(fragile, "fragile"), ==, 1);
+    assert_near(number(fragile, "ratio"), sqrt(10.0 / 12.5 * 9.7 / 11.9));
+    assert_near(number(fragile, "ratio_all_attempts"),
+                cbrt(10.0 / 12.5 * 10.4 / 1.31 * 9.7 / 11.9));
+    g_assert_nonnull(strstr(shown, "12.2 ns 0.808 [0.717, 0.910] fragile"));
+    g_assert_null(strstr(shown, "0.803 [0.776, 0.831] fragile"));
+    g_assert_nonnull(strstr(notes, "2 of the comparisons are fragile: with the rejected attempts"));
+    json_decref(rows);
+}
+
+/* The same verdict with all attempts: nothing is said. */
+static void test_not_fragile(Fixture *fixture, gconstpointer data)
+{
+    const SummarySelect select = {.campaign = "latest"};
+    g_autoptr(GError) error = NULL;
+
+    run_all(fixture->store, add_campaign(fixture->store, two_sides, -1, NULL));
+    g_autoptr(Table) table = summary_comparison(fixture->store, &select, &error);
+    g_autofree char *notes = summary_notes(fixture->store, &select, &error);
+    json_t *rows = as_json(table);
+    const json_t *same = find_row(rows, QEMU2, "ops.int32-add");
+
+    g_assert_cmpfloat(number(same, "fragile"), ==, 0);
+    assert_near(number(same, "ratio_all_attempts"), 1 / RATIO);
+    g_assert_null(strstr(notes, "fragile"));
+    json_decref(rows);
+}
+
 static void test_comparison_three(Fixture *fixture, gconstpointer data)
 {
     const SummarySelect select = {.campaign = "latest"};
@@ -385,6 +435,7 @@ static void test_results(Fixture *fixture, gconstpointer data)
     g_assert_cmpfloat(number(bad, "n"), ==, 2);
     g_assert_cmpfloat(number(bad, "attempts"), ==, 4);
     g_assert_cmpfloat(number(bad, "rejected"), ==, 1);
+    assert_near(number(bad, "rejection_rate"), 1.0 / 3);
     g_assert_cmpfloat(number(bad, "failed"), ==, 1);
     assert_near(number(bad, "ratio"), sqrt(10.0 / 12.5 * 9.7 / 11.9));
     json_decref(rows);
@@ -401,6 +452,7 @@ static void test_results_narrow(Fixture *fixture, gconstpointer data)
     g_autofree char *narrow = table_format(table, FORMAT_TABLE, 80, FALSE);
 
     g_assert_nonnull(strstr(wide, "rejected"));
+    g_assert_nonnull(strstr(wide, " 1 (33 %)"));
     g_assert_null(strstr(narrow, "rejected"));
     g_assert_nonnull(strstr(narrow, "ratio"));
     assert_width(narrow, 80);
@@ -476,6 +528,7 @@ static void test_notes(Fixture *fixture, gconstpointer data)
         "n of bare: 3 processes, 1 host boot.\n",
         "1 incomplete block is left out",
         "13 runs: 11 clean, 1 contaminated, 1 failed.\n",
+        "Rejected: " QEMU2 " 1 of 3 attempts (33 %).\n",
         "  contaminated: apt-get took 0.4 CPUs (" QEMU2 ", block 2)\n",
         "  failed: ssh: no banner within 3m\\x1b[2J (" QEMU2 ", block 2)\n",
         "net.udp unsupported (" BARE1 "): no UDP here\n",
@@ -523,6 +576,8 @@ int main(int argc, char **argv)
 #define ADD(name, function) g_test_add(name, Fixture, NULL, set_up, function, tear_down)
     ADD("/summary/comparison", test_comparison);
     ADD("/summary/comparison-shown", test_comparison_shown);
+    ADD("/summary/not-fragile", test_not_fragile);
+    ADD("/summary/fragile", test_fragile);
     ADD("/summary/comparison-three", test_comparison_three);
     ADD("/summary/comparison-axis", test_comparison_axis);
     ADD("/summary/results", test_results);
