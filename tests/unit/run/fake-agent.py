@@ -129,7 +129,10 @@ def session():
         if kind == "ping":
             send(type="pong", id=request["id"], t=now())
         elif kind == "facts":
-            send(type="facts", facts={"os.kernel": "fake"})
+            send(type="facts", facts={
+                "os.kernel": "fake",
+                "test.cpus": ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0))),
+                "test.cgroups": open("/proc/self/cgroup").read().strip()})
         elif kind == "run":
             values = request["samples"]
             run(mode, request)
