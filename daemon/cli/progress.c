@@ -11,6 +11,9 @@
 /* Room kept for the step and the ETA, so that the rest of the line does not jump about. */
 enum { STEP_WIDTH = 9, ETA_WIDTH = 13 };
 
+/* Room kept for whom it waits for: that matters more than the cell then. */
+enum { WAIT_WIDTH = 50 };
+
 /* The engine's names of steps, in words for somebody who waits. */
 static const struct {
     const char *step, *words;
@@ -106,6 +109,20 @@ char *progress_step_line(guint width, const StoreRun *run, const char *step,
     return g_steal_pointer(&line);
 }
 
+char *progress_waiting_line(guint width, const StoreRun *run, const char *what,
+                            const CampaignTotals *totals)
+{
+    g_autofree char *head = head_of(run, totals->done + 1, totals->total);
+    g_autofree char *why = text_escape(what, -1, 1000);
+    glong room = (glong)width - g_utf8_strlen(head, -1) - WAIT_WIDTH;
+    g_autofree char *cell = width > 0 ? fit_cell(cell_of(run), room) : cell_of(run);
+    g_autofree char *line = g_strconcat(head, cell, "  waits: ", why, NULL);
+
+    if (width > 0 && g_utf8_strlen(line, -1) > (glong)width)
+        *g_utf8_offset_to_pointer(line, width) = '\0';
+    return g_steal_pointer(&line);
+}
+
 char *progress_finished_line(const StoreRun *run, const char *verdict, const char *reason,
                              gint64 duration_ns, const CampaignTotals *totals)
 {
@@ -126,20 +143,50 @@ void progress_finish(Progress *progress)
     progress->drawn = FALSE;
 }
 
+static void redraw(Progress *progress, const char *line)
+{
+    fprintf(progress->stream, "\r%s\033[K", line);
+    fflush(progress->stream);
+    progress->drawn = TRUE;
+}
+
+/* One column is left free, where the cursor stands. */
+static guint drawn_width(const Progress *progress)
+{
+    guint width = output_width(fileno(progress->stream));
+
+    return width > 1 ? width - 1 : width;
+}
+
 static void show_step(void *data, const StoreRun *run, const char *step,
                       const CampaignTotals *totals, gint64 eta_ns)
 {
     Progress *progress = data;
-    guint width = output_width(fileno(progress->stream));
     g_autofree char *line = NULL;
 
     if (progress->style != PROGRESS_REDRAW && progress->style != PROGRESS_ALL)
         return;
-    /* One column is left free, where the cursor stands. */
-    line = progress_step_line(width > 1 ? width - 1 : width, run, step, totals, eta_ns);
-    fprintf(progress->stream, "\r%s\033[K", line);
+    line = progress_step_line(drawn_width(progress), run, step, totals, eta_ns);
+    redraw(progress, line);
+}
+
+static void show_waiting(void *data, const StoreRun *run, const char *what,
+                         const CampaignTotals *totals)
+{
+    Progress *progress = data;
+    gboolean stays = progress->style == PROGRESS_LINES || progress->style == PROGRESS_ALL;
+    g_autofree char *line =
+        progress_waiting_line(stays ? 0 : drawn_width(progress), run, what, totals);
+
+    if (progress->style == PROGRESS_SILENT)
+        return;
+    if (!stays) {
+        redraw(progress, line);
+        return;
+    }
+    progress_finish(progress);
+    fprintf(progress->stream, "%s\n", line);
     fflush(progress->stream);
-    progress->drawn = TRUE;
 }
 
 static void show_finished(void *data, const StoreRun *run, const char *verdict, const char *reason,
@@ -158,5 +205,6 @@ static void show_finished(void *data, const StoreRun *run, const char *verdict, 
 
 CampaignWatch progress_watch(Progress *progress)
 {
-    return (CampaignWatch){.step = show_step, .finished = show_finished, .data = progress};
+    return (CampaignWatch){
+        .step = show_step, .waiting = show_waiting, .finished = show_finished, .data = progress};
 }

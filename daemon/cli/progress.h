@@ -31,6 +31,11 @@ void progress_finish(Progress *progress);
 char *progress_step_line(guint width, const StoreRun *run, const char *step,
                          const CampaignTotals *totals, gint64 eta_ns);
 
+/* "[ 3/12] block 1  guest=micro vcpus=2  waits: guest mint (qemu-kvm, pid 12)": the gate waits for
+ * somebody; cut to width. Transfer full. */
+char *progress_waiting_line(guint width, const StoreRun *run, const char *what,
+                            const CampaignTotals *totals);
+
 /* The line of a finished run, never cut: verdict, duration, reason. Transfer full. */
 char *progress_finished_line(const StoreRun *run, const char *verdict, const char *reason,
                              gint64 duration_ns, const CampaignTotals *totals);

@@ -21,6 +21,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/io.h"
+#include "util/text.h"
 
 static const gint64 acpi_resend_ns = 3 * CLOCK_NS_PER_S;
 static const gint64 poll_interval_ns = 200 * CLOCK_NS_PER_MS;
@@ -620,16 +621,19 @@ static HvOrphan *read_orphan(virDomainPtr handle)
     return orphan;
 }
 
+enum { NAME_SHOWN_MAX = 64 };
+
 typedef struct {
     virDomainPtr *handles;
     int n;
+    unsigned flags; /* which: VIR_CONNECT_LIST_DOMAINS_…, 0: all */
 } DomainList;
 
 static int list_domains(virConnectPtr handle, gpointer data)
 {
     DomainList *list = data;
 
-    list->n = virConnectListAllDomains(handle, &list->handles, 0);
+    list->n = virConnectListAllDomains(handle, &list->handles, list->flags);
     return list->n;
 }
 
@@ -651,6 +655,21 @@ static GPtrArray *qemu_orphans(Hypervisor *hv, GError **error)
     return g_steal_pointer(&orphans);
 }
 
+static GPtrArray *qemu_running(Hypervisor *hv, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    DomainList list = {.flags = VIR_CONNECT_LIST_DOMAINS_ACTIVE};
+
+    if (!hv_libvirt_ask(hv, "list of running domains", list_domains, &list, error))
+        return NULL;
+    for (int i = 0; i < list.n; i++) {
+        g_ptr_array_add(names, text_escape(virDomainGetName(list.handles[i]), -1, NAME_SHOWN_MAX));
+        virDomainFree(list.handles[i]);
+    }
+    free(list.handles);
+    return g_steal_pointer(&names);
+}
+
 const struct hypervisor_ops hv_libvirt_qemu_ops = {
     .driver = "qemu",
     .has_domain = TRUE,
@@ -666,4 +685,5 @@ const struct hypervisor_ops hv_libvirt_qemu_ops = {
     .undefine = qemu_undefine,
     .facts = qemu_facts,
     .orphans = qemu_orphans,
+    .running = qemu_running,
 };

@@ -89,6 +89,8 @@ struct hypervisor_ops {
     gboolean (*facts)(Hypervisor *hv, HvDomain *domain, GHashTable *facts, GError **error);
     /* HvOrphan*: all domains that carry vmatrix's metadata, running or not; transfer full. */
     GPtrArray *(*orphans)(Hypervisor *hv, GError **error);
+    /* char*: names of all domains that run, whosever they are; transfer full. NULL with bare. */
+    GPtrArray *(*running)(Hypervisor *hv, GError **error);
 };
 
 struct HvDomain {

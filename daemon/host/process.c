@@ -7,14 +7,14 @@
 #include "util/error.h"
 #include "util/text.h"
 
-enum { SHOWN_MAX = 3, NAME_MAX_BYTES = 32 };
+enum { SHOWN_MAX = 3, NAME_MAX_BYTES = 32, UNIT_MAX_BYTES = 80 };
 
 typedef struct {
     gint64 pid, parent;
-    guint64 started; /* with the pid: a pid may be used again */
-    gint64 own;      /* ticks of the process itself */
-    gint64 reaped;   /* ticks of its children that ended and were waited for */
-    char *name;      /* safe to print */
+    guint64 started;               /* with the pid: a pid may be used again */
+    gint64 taken[PROCESS_N_GOODS]; /* so far, with its children that ended and were waited for */
+    gboolean dead;                 /* a zombie */
+    char *name;                    /* safe to print */
 } Process;
 
 struct ProcessTable {
@@ -43,7 +43,7 @@ static Process *parse_stat(const char *text)
 {
     const char *open = strchr(text, '(');
     const char *close = strrchr(text, ')');
-    enum { PPID = 4, UTIME = 14, STIME = 15, CUTIME = 16, CSTIME = 17, STARTTIME = 22 };
+    enum { STATE = 3, PPID = 4, UTIME = 14, STIME = 15, CUTIME = 16, CSTIME = 17, STARTTIME = 22 };
 
     if (open == NULL || close == NULL || close < open || close[1] != ' ')
         return NULL;
@@ -56,11 +56,37 @@ static Process *parse_stat(const char *text)
 
     process->pid = g_ascii_strtoll(text, NULL, 10);
     process->parent = FIELD(PPID);
-    process->own = FIELD(UTIME) + FIELD(STIME);
-    process->reaped = FIELD(CUTIME) + FIELD(CSTIME);
+    process->taken[PROCESS_CPU] = FIELD(UTIME) + FIELD(STIME) + FIELD(CUTIME) + FIELD(CSTIME);
+    process->dead = *field[STATE - 3] == 'Z' || *field[STATE - 3] == 'X';
     process->started = (guint64)FIELD(STARTTIME);
     process->name = text_escape(open + 1, close - open - 1, NAME_MAX_BYTES);
 #undef FIELD
+    return process;
+}
+
+/* The kernel adds a child that ended to its parent here too. */
+static void read_io(const char *root, const char *pid, Process *process)
+{
+    static const char *const keys[] = {"\nread_bytes: ", "\nwrite_bytes: "};
+    g_autofree char *path = g_strdup_printf("/proc/%s/io", pid);
+    g_autofree char *text = tree_read(root, path);
+
+    for (guint i = 0; text != NULL && i < G_N_ELEMENTS(keys); i++) {
+        const char *found = strstr(text, keys[i]);
+
+        if (found != NULL)
+            process->taken[PROCESS_IO] += g_ascii_strtoll(found + strlen(keys[i]), NULL, 10);
+    }
+}
+
+static Process *read_process(const char *root, const char *pid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%s/stat", pid);
+    g_autofree char *text = g_ascii_isdigit(*pid) ? tree_read(root, path) : NULL;
+    Process *process = text != NULL ? parse_stat(text) : NULL;
+
+    if (process != NULL)
+        read_io(root, pid, process);
     return process;
 }
 
@@ -80,14 +106,38 @@ ProcessTable *process_table_read(const char *root, GError **error)
 
     table->by_pid = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, process_free);
     while ((name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *path = g_strdup_printf("/proc/%s/stat", name);
-        g_autofree char *text = g_ascii_isdigit(*name) ? tree_read(root, path) : NULL;
-        Process *process = text != NULL ? parse_stat(text) : NULL;
+        Process *process = read_process(root, name);
 
         if (process != NULL)
             g_hash_table_replace(table->by_pid, &process->pid, process);
     }
     return table;
+}
+
+static gint compare_pids(gconstpointer a, gconstpointer b)
+{
+    const Process *const *left = a, *const *right = b;
+
+    return (*left)->pid < (*right)->pid ? -1 : (*left)->pid > (*right)->pid;
+}
+
+void process_table_each(const ProcessTable *table,
+                        void (*each)(gint64 pid, const char *name, gpointer data), gpointer data)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    GHashTableIter iter;
+    gpointer one;
+
+    g_hash_table_iter_init(&iter, table->by_pid);
+    while (g_hash_table_iter_next(&iter, NULL, &one))
+        g_ptr_array_add(all, one);
+    g_ptr_array_sort(all, compare_pids);
+    for (guint i = 0; i < all->len; i++) {
+        const Process *process = g_ptr_array_index(all, i);
+
+        if (!process->dead)
+            each(process->pid, process->name, data);
+    }
 }
 
 /* The same process in table, not another one under a pid used again. */
@@ -98,45 +148,41 @@ static const Process *find_same(const ProcessTable *table, const Process *proces
     return found != NULL && found->started == process->started ? found : NULL;
 }
 
-/* What one process took between the two readings. */
-typedef struct {
-    const Process *process;
-    gint64 ticks;
-} Taken;
-
-static Taken *taken_new(const ProcessTable *from, const Process *process)
+static ProcessShare *share_new(const ProcessTable *from, const Process *process, ProcessGood good)
 {
     const Process *before = find_same(from, process);
-    Taken *taken = g_new(Taken, 1);
+    ProcessShare *share = g_new(ProcessShare, 1);
 
-    taken->process = process;
-    taken->ticks = process->own + process->reaped;
+    *share =
+        (ProcessShare){.pid = process->pid, .name = process->name, .taken = process->taken[good]};
     if (before != NULL)
-        taken->ticks -= before->own + before->reaped;
-    return taken;
+        share->taken -= before->taken[good];
+    return share;
 }
 
-/* A child that ended took its whole life's ticks into the parent's account; those from before the
- * first reading are not of this span. */
-static void discount_ended(GHashTable *by_pid, const ProcessTable *to, const Process *before)
+/* A child that ended took what it had in its whole life into the parent's account; what is from
+ * before the first reading is not of this span. */
+static void discount_ended(GHashTable *by_pid, const ProcessTable *to, const Process *before,
+                           ProcessGood good)
 {
-    Taken *parent = g_hash_table_lookup(by_pid, &before->parent);
+    ProcessShare *parent = g_hash_table_lookup(by_pid, &before->parent);
 
     if (parent != NULL && find_same(to, before) == NULL)
-        parent->ticks -= before->own + before->reaped;
+        parent->taken -= before->taken[good];
 }
 
-static gint compare_taken(gconstpointer a, gconstpointer b)
+static gint compare_shares(gconstpointer a, gconstpointer b)
 {
-    const Taken *left = *(const Taken *const *)a, *right = *(const Taken *const *)b;
+    const ProcessShare *left = *(const ProcessShare *const *)a;
+    const ProcessShare *right = *(const ProcessShare *const *)b;
 
-    if (left->ticks != right->ticks)
-        return left->ticks < right->ticks ? 1 : -1;
-    return left->process->pid < right->process->pid ? -1 : 1;
+    if (left->taken != right->taken)
+        return left->taken < right->taken ? 1 : -1;
+    return left->pid < right->pid ? -1 : 1;
 }
 
-/* Taken* of every process in to, the greediest first. */
-static GPtrArray *rank(const ProcessTable *from, const ProcessTable *to)
+/* ProcessShare* of every process in to, the greediest first. */
+static GPtrArray *rank(const ProcessTable *from, const ProcessTable *to, ProcessGood good)
 {
     GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GHashTable) by_pid = g_hash_table_new(g_int64_hash, g_int64_equal);
@@ -145,37 +191,81 @@ static GPtrArray *rank(const ProcessTable *from, const ProcessTable *to)
 
     g_hash_table_iter_init(&iter, to->by_pid);
     while (g_hash_table_iter_next(&iter, NULL, &process)) {
-        Taken *taken = taken_new(from, process);
+        ProcessShare *share = share_new(from, process, good);
 
-        g_ptr_array_add(all, taken);
-        g_hash_table_insert(by_pid, (gpointer)&taken->process->pid, taken);
+        g_ptr_array_add(all, share);
+        g_hash_table_insert(by_pid, &share->pid, share);
     }
     g_hash_table_iter_init(&iter, from->by_pid);
     while (g_hash_table_iter_next(&iter, NULL, &process))
-        discount_ended(by_pid, to, process);
-    g_ptr_array_sort(all, compare_taken);
+        discount_ended(by_pid, to, process, good);
+    g_ptr_array_sort(all, compare_shares);
     return all;
 }
 
-char *process_table_top(const ProcessTable *from, const ProcessTable *to, double span_seconds,
-                        long ticks_per_second, pid_t exclude)
+GPtrArray *process_table_top(const ProcessTable *from, const ProcessTable *to, ProcessGood good,
+                             gint64 least, pid_t exclude)
 {
-    g_autoptr(GPtrArray) all = rank(from, to);
-    g_autoptr(GString) text = g_string_new(NULL);
-    guint shown = 0;
+    GPtrArray *all = rank(from, to, good);
+    guint kept = 0;
 
-    for (guint i = 0; i < all->len && shown < SHOWN_MAX; i++) {
-        const Taken *taken = g_ptr_array_index(all, i);
-        double cpus = (double)taken->ticks / (double)ticks_per_second / span_seconds;
+    while (kept < all->len && kept < SHOWN_MAX) {
+        const ProcessShare *share = g_ptr_array_index(all, kept);
 
-        if (taken->process->pid == exclude)
-            continue;
-        if (!(cpus >= 0.01))
+        if (share->taken < least)
             break;
-        g_string_append_printf(text, "%s%s (pid %" G_GINT64_FORMAT ") %.2f CPUs",
-                               shown > 0 ? ", " : "", taken->process->name, taken->process->pid,
-                               cpus);
-        shown++;
+        if (share->pid == exclude)
+            g_ptr_array_remove_index(all, kept);
+        else
+            kept++;
     }
-    return shown > 0 ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+    g_ptr_array_set_size(all, (gint)kept);
+    return all;
+}
+
+/* ---- units ---- */
+
+/* The deepest part of a cgroup's path that is a service or a scope, else the path; NULL for the
+ * root. */
+static char *unit_of_path(const char *path)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+
+    if (g_str_equal(path, "/") || *path == '\0')
+        return NULL;
+    for (guint i = g_strv_length(parts); i-- > 0;)
+        if (g_str_has_suffix(parts[i], ".service") || g_str_has_suffix(parts[i], ".scope"))
+            return text_escape(parts[i], -1, UNIT_MAX_BYTES);
+    return text_escape(path, -1, UNIT_MAX_BYTES);
+}
+
+/* How much the hierarchy of this line says about units: systemd's own one most, v2 is systemd's
+ * where there is no other. */
+static guint rate_hierarchy(const char *id, const char *controllers)
+{
+    if (g_str_equal(controllers, "name=systemd"))
+        return 3;
+    return g_str_equal(id, "0") && *controllers == '\0' ? 2 : 1;
+}
+
+char *process_unit(const char *root, gint64 pid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%" G_GINT64_FORMAT "/cgroup", pid);
+    g_autofree char *text = tree_read(root, path);
+    g_auto(GStrv) lines = text != NULL ? g_strsplit(text, "\n", -1) : NULL;
+    char *unit = NULL;
+    guint best = 0;
+
+    for (char **line = lines; line != NULL && *line != NULL; line++) {
+        g_auto(GStrv) fields = g_strsplit(*line, ":", 3);
+        guint rate = g_strv_length(fields) == 3 ? rate_hierarchy(fields[0], fields[1]) : 0;
+        char *found = rate > best ? unit_of_path(fields[2]) : NULL;
+
+        if (found == NULL)
+            continue;
+        g_free(unit);
+        unit = found;
+        best = rate;
+    }
+    return unit;
 }

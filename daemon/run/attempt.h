@@ -10,6 +10,7 @@
 #include "guest/overlay.h"
 #include "guest/ssh.h"
 #include "model/plan.h"
+#include "run/gate.h"
 #include "run/reader.h"
 #include "store/store.h"
 #include "util/wait.h"
@@ -31,6 +32,7 @@ typedef struct {
     GBytes *agent;          /* bytes of the agent for the guest */
     const char *agent_path; /* the agent on this host, for bare and for evidence */
     Cancel *cancel;
+    const GateSpec *gate; /* NULL: none, whatever the plan says */
 } AttemptSpec;
 
 typedef struct {

@@ -127,6 +127,7 @@ static gboolean run_queue(Engine *engine, StopBy *stopby, Eta *eta, CampaignTota
 
         if (!go)
             return TRUE;
+        engine->latest_ns = stopby->latest_ns;
         fault_point("claim", "before");
         if (!store_run_claim(engine->store, engine->campaign.id, boot_id, &run, &claim, error))
             return FALSE;
@@ -243,6 +244,8 @@ static gboolean run_tuned(Engine *engine, CampaignTotals *totals, GError **error
     g_auto(Eta) eta = {0};
     StopBy stopby;
 
+    if (!engine_note_temperature(engine, error))
+        return FALSE;
     warm_bases(engine);
     eta_init(&eta, engine->matrix->n_cells);
     return count_runs(engine, &eta, totals, error) && stopby_init(&stopby, engine, error) &&

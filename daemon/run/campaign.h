@@ -27,6 +27,9 @@ typedef struct {
     /* step is the name of the step that begins; eta_ns -1: not known yet. */
     void (*step)(void *data, const StoreRun *run, const char *step, const CampaignTotals *totals,
                  gint64 eta_ns);
+    /* The gate waits for somebody: why, and who. Once for each culprit. May be NULL. */
+    void (*waiting)(void *data, const StoreRun *run, const char *what,
+                    const CampaignTotals *totals);
     void (*finished)(void *data, const StoreRun *run, const char *verdict, const char *reason,
                      gint64 duration_ns, const CampaignTotals *totals);
     void *data;

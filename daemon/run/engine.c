@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "host/probe.h"
+#include "host/temperature.h"
 #include "store/steer.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -92,6 +93,8 @@ static void engine_heard(void *data)
         g_warning("campaign %" G_GINT64_FORMAT ": %s", engine->campaign.id, error->message);
     else if (steer == STORE_STEER_CANCEL)
         cancel_set(engine->stop);
+    else if (steer == STORE_STEER_PAUSE)
+        cancel_set(engine->pause);
 }
 
 static gboolean engine_listen(Engine *engine, GError **error)
@@ -120,6 +123,39 @@ gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const Campai
         options->agent != NULL ? g_strdup(options->agent) : engine_agent_find(error);
     engine->work = engine_work_folder(store, options->work);
     return engine->agent_path != NULL && engine_make_work(engine->work, error);
+}
+
+static const char temperature_fact[] = "temperature.start-mc";
+
+/* What an earlier start of this campaign found; *ret_mc is untouched where there was none. */
+static gboolean earlier_temperature(Engine *engine, gint *ret_mc, GError **error)
+{
+    g_autoptr(StoreQuery) query = store_query_new(
+        engine->store,
+        "SELECT f.value FROM run_fact f JOIN run r ON r.id = f.run_id "
+        "WHERE r.campaign_id = :c AND f.scope = 'host' AND f.name = :n ORDER BY r.id LIMIT 1",
+        error);
+    StoreStep step;
+
+    if (query == NULL || !store_query_bind_int(query, ":c", engine->campaign.id) ||
+        !store_query_bind_text(query, ":n", temperature_fact) ||
+        !store_query_step(query, &step, error))
+        return FALSE;
+    if (step == STORE_ROW)
+        *ret_mc = (gint)g_ascii_strtoll(store_query_text(query, 0), NULL, 10);
+    return TRUE;
+}
+
+gboolean engine_note_temperature(Engine *engine, GError **error)
+{
+    if (!temperature_read("", &engine->temperature_mc))
+        return TRUE;
+    if (!earlier_temperature(engine, &engine->temperature_mc, error))
+        return FALSE;
+    engine->has_temperature = TRUE;
+    g_hash_table_replace(engine->host_facts, g_strdup(temperature_fact),
+                         g_strdup_printf("%d", engine->temperature_mc));
+    return TRUE;
 }
 
 void engine_finish(Engine *engine)

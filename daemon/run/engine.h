@@ -20,7 +20,11 @@ typedef struct {
     GHashTable *images; /* path -> digest */
     char *agent_path;
     char *work;
-    Cancel *stop;      /* set with options->cancel, or when a cancel of this campaign is heard */
+    gboolean has_temperature;
+    gint temperature_mc; /* of the host when the campaign began, where it can tell */
+    Cancel *pause;    /* of the run that may wait at the gate: set when a pause is heard; or NULL */
+    gint64 latest_ns; /* UTC: a run that begins later would not end by stop-by; 0: never */
+    Cancel *stop;     /* set with options->cancel, or when a cancel of this campaign is heard */
     StoreWatch *watch; /* hears what other programs write into the database */
 } Engine;
 
@@ -28,6 +32,10 @@ gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const Campai
                      GError **error);
 void engine_finish(Engine *engine); /* a zeroed one is fine */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Engine, engine_finish)
+
+/* What the gate compares temperatures with: as it was when the campaign began, also where that was
+ * an earlier start of it. A fact of every run. */
+gboolean engine_note_temperature(Engine *engine, GError **error);
 
 /* The agent for this guest (NULL: the host itself), read once; borrowed. */
 GBytes *engine_agent(Engine *engine, const InventoryGuest *guest, GError **error);

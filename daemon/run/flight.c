@@ -18,6 +18,8 @@ typedef struct {
     CampaignTotals *totals;
     gint64 eta_ns;
     Attempt *attempt;
+    GateSpec gate;
+    Cancel *pause; /* child of the engine's stop: a pause ends the wait at the gate, not the run */
     char *name, *owner, *host_key;
     InvokeTotals invocations;
     const char *verdict; /* static */
@@ -31,6 +33,8 @@ static const gint64 down_limit_ns = 300 * CLOCK_NS_PER_S;
 static void flight_clear(Flight *flight)
 {
     g_clear_pointer(&flight->attempt, attempt_free);
+    flight->engine->pause = NULL;
+    g_clear_pointer(&flight->pause, cancel_free);
     g_clear_pointer(&flight->name, g_free);
     g_clear_pointer(&flight->owner, g_free);
     g_clear_pointer(&flight->host_key, g_free);
@@ -55,6 +59,43 @@ static gboolean enter_step(void *data, const char *step, gint64 limit_ns, GError
     if (watch != NULL && watch->step != NULL)
         watch->step(watch->data, flight->run, step, flight->totals, flight->eta_ns);
     return TRUE;
+}
+
+/* ---- the gate ---- */
+
+static gboolean tell_gate(void *data, gboolean waits, const char *what, GError **error)
+{
+    const Flight *flight = data;
+    const CampaignWatch *watch = flight->engine->options->watch;
+
+    if (!waits)
+        g_message("%s", what);
+    else if (watch != NULL && watch->waiting != NULL)
+        watch->waiting(watch->data, flight->run, what, flight->totals);
+    return store_event_add(flight->engine->store, flight->engine->campaign.id, flight->run->id,
+                           waits ? "info" : "warning", "gate", what, error);
+}
+
+static void prepare_gate(Flight *flight)
+{
+    Engine *engine = flight->engine;
+
+    engine->pause = flight->pause = cancel_new_child(engine->stop);
+    flight->gate = (GateSpec){.limits = &engine->plan->idle,
+                              .inventory = engine->inventory,
+                              .has_start = engine->has_temperature,
+                              .start_mc = engine->temperature_mc,
+                              .pause = flight->pause,
+                              .tell = tell_gate,
+                              .tell_data = flight};
+    if (engine->latest_ns > 0)
+        flight->gate.until_ns = clock_mono_ns() + MAX(1, engine->latest_ns - clock_wall_ns());
+}
+
+/* It gave its turn back at the gate, since a pause or stop-by was heard: nothing was begun. */
+static gboolean gave_way(const Flight *flight, const GError *error)
+{
+    return vm_error_is(error, VM_ERROR_CANCELLED) && !cancel_is_set(flight->engine->stop);
 }
 
 /* ---- what to boot ---- */
@@ -130,8 +171,10 @@ static gboolean flight_prepare(Flight *flight, const GPtrArray *edits, const cha
                         .owner = flight->owner,
                         .work = engine->work,
                         .agent_path = engine->agent_path,
-                        .cancel = engine->stop};
+                        .cancel = engine->stop,
+                        .gate = &flight->gate};
 
+    prepare_gate(flight);
     spec.hypervisor =
         inventory_hypervisor(engine->inventory, hypervisor != NULL ? hypervisor->name : "bare");
     if (hypervisor_driver(spec.hypervisor->driver)->has_domain)
@@ -362,7 +405,8 @@ static gboolean flight_whole(Engine *engine, const StoreRun *run, CampaignTotals
     if (!flight_store(&flight, error))
         return FALSE;
     fault_point("finish", "after");
-    count_flight(&flight);
+    if (!gave_way(&flight, local))
+        count_flight(&flight);
     *ret_duration_ns = clock_mono_ns() - since;
     if (watch != NULL && watch->finished != NULL)
         watch->finished(watch->data, run, flight.verdict, flight.reason, *ret_duration_ns, totals);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "guest/forward.h"
-#include "host/idle.h"
 #include "host/probe.h"
 #include "run/place.h"
 #include "util/clock.h"
@@ -50,31 +49,61 @@ static gint64 gate_limit(const Attempt *attempt)
 
 /* ---- gate ---- */
 
+/* How long it was not quiet, and how long it then took to be sure; nothing where it was quiet. */
+static void note_gate(Attempt *attempt, const GateResult *result)
+{
+    gint64 offset = clock_wall_ns() - clock_mono_ns();
+    const AttemptPhase phases[] = {
+        {"gate-busy", result->began_ns + offset, result->quiet_ns - result->began_ns},
+        {"gate-settle", result->quiet_ns + offset, result->ended_ns - result->quiet_ns},
+    };
+
+    if (result->quiet_ns > result->began_ns)
+        g_array_append_vals(attempt->phases, phases, G_N_ELEMENTS(phases));
+}
+
+static gboolean gate_timed_out(Attempt *attempt, const GateResult *result, GError **error)
+{
+    const GateSpec *gate = attempt->spec.gate;
+    g_autofree char *text = gate_explain(result);
+    g_autofree char *told = NULL;
+
+    if (gate->limits->on_timeout == ON_TIMEOUT_FAIL) {
+        g_set_error(error, VM_ERROR, VM_ERROR_TIMEOUT,
+                    "the host did not become idle: %s; stop that, or raise its limit or idle.wait "
+                    "in the plan",
+                    text);
+        return FALSE;
+    }
+    attempt_flag(attempt, "host-busy");
+    told = g_strdup_printf("the host did not become idle, going on as the plan says: %s", text);
+    return gate->tell == NULL || gate->tell(gate->tell_data, FALSE, told, error);
+}
+
 static gboolean gate_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
-    const Plan *plan = attempt->spec.plan;
-    IdleLimits limits = {.cpu_busy = plan->idle.cpu_busy,
-                         .settle_ns = plan->idle.settle_ns,
-                         .wait_ns = plan->idle.wait_ns};
-    g_autofree char *who = NULL;
-    IdleResult result;
-    double busy;
+    const GateSpec *gate = attempt->spec.gate;
+    g_auto(GateResult) result = {0};
 
-    if (!plan->idle.gate)
+    if (gate == NULL || !gate->limits->gate)
         return TRUE;
-    if (!idle_wait(wait, &limits, &result, &busy, &who, error))
+    if (!gate_wait(wait, gate, &result, error))
         return FALSE;
-    if (result == IDLE_OPEN)
+    switch (result.outcome) {
+    case GATE_OPEN:
+        note_gate(attempt, &result);
         return TRUE;
-    if (plan->idle.on_timeout == ON_TIMEOUT_RUN) {
-        g_message("the host did not become idle: %s; going on as the plan says", who);
-        attempt_flag(attempt, "host-busy");
-        return TRUE;
+    case GATE_TIMEOUT:
+        note_gate(attempt, &result);
+        return gate_timed_out(attempt, &result, error);
+    case GATE_PAUSED:
+        g_set_error(error, VM_ERROR, VM_ERROR_CANCELLED, "paused while waiting for an idle host");
+        break;
+    case GATE_LATE:
+        g_set_error(error, VM_ERROR, VM_ERROR_CANCELLED,
+                    "stop-by: too late to end in time, while waiting for an idle host");
+        break;
     }
-    g_set_error(error, VM_ERROR, VM_ERROR_TIMEOUT,
-                "the host was busy (%.0f %% CPU, %.0f %% allowed): %s; stop that, or raise "
-                "idle.cpu-busy or idle.wait in the plan",
-                busy * 100, limits.cpu_busy * 100, who);
     return FALSE;
 }
 

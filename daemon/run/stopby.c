@@ -130,7 +130,7 @@ gboolean stopby_judge(StopBy *stopby, Engine *engine, StopByResult *ret_result, 
                       GError **error)
 {
     g_autoptr(GArray) cells = NULL;
-    gint64 block = -1, expected = 0;
+    gint64 block = -1, expected = 0, one = 0;
 
     *ret_result = STOPBY_GO;
     *ret_dropped = 0;
@@ -141,6 +141,9 @@ gboolean stopby_judge(StopBy *stopby, Engine *engine, StopByResult *ret_result, 
         return FALSE;
     if (block < 0)
         return TRUE;
+    if (!expected_ns(engine, cells, 1, &one, error))
+        return FALSE;
+    stopby->latest_ns = stopby->stop_at_ns - one;
     /* A block is opened only when all of it fits; inside it, only the next run is asked about. */
     if (!expected_ns(engine, cells, block != stopby->block ? cells->len : 1, &expected, error))
         return FALSE;

@@ -11,6 +11,7 @@ gint64 stopby_next(gint64 now_ns, gint minute, GTimeZone *zone);
 
 typedef struct {
     gint64 stop_at_ns; /* UTC; 0: never */
+    gint64 latest_ns;  /* UTC: the next run must begin by then; 0: whenever */
     gint64 block;      /* the block that was judged last, -1 at first */
 } StopBy;
 
