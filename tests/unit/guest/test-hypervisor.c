@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,91 @@ static void test_facts(void)
     destroy(hv, domain);
     g_assert_false(hv->ops->facts(hv, domain, facts, &error));
     g_assert_error(error, VM_ERROR, VM_ERROR_GUEST_DIED);
+}
+
+/* "CPU 0/TCG", "CPU 1/KVM": the number, or -1 for any other thread. */
+static int vcpu_of(const char *name)
+{
+    return g_str_has_prefix(name, "CPU ") ? (int)strtol(name + 4, NULL, 10) : -1;
+}
+
+static char *thread_allowed(pid_t pid, const char *thread, int *ret_vcpu)
+{
+    g_autofree char *comm = g_strdup_printf("/proc/%d/task/%s/comm", (int)pid, thread);
+    g_autofree char *status = g_strdup_printf("/proc/%d/task/%s/status", (int)pid, thread);
+    g_autofree char *name = io_read_file(comm, 4096, NULL, NULL);
+    g_autofree char *text = io_read_file(status, 65536, NULL, NULL);
+    const char *at = text != NULL ? strstr(text, "Cpus_allowed_list:") : NULL;
+
+    if (name == NULL || at == NULL)
+        return NULL; /* it has just ended */
+    *ret_vcpu = vcpu_of(name);
+    at += strlen("Cpus_allowed_list:");
+    return g_strstrip(g_strndup(at, strcspn(at, "\n")));
+}
+
+/* Each thread of the real QEMU where it was asked to be. */
+static void expect_threads(pid_t pid, const char *const *vcpus, const char *others)
+{
+    g_autofree char *folder = g_strdup_printf("/proc/%d/task", (int)pid);
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    guint seen[2] = {0};
+    const char *thread;
+
+    g_assert_nonnull(dir);
+    while ((thread = g_dir_read_name(dir)) != NULL) {
+        int vcpu = -1;
+        g_autofree char *allowed = thread_allowed(pid, thread, &vcpu);
+
+        if (allowed == NULL)
+            continue;
+        seen[vcpu >= 0]++;
+        g_test_message("thread %s: vCPU %d on %s", thread, vcpu, allowed);
+        g_assert_cmpstr(allowed, ==, vcpu >= 0 ? vcpus[vcpu] : others);
+    }
+    g_assert_cmpuint(seen[0], >, 0);
+    g_assert_cmpuint(seen[1], ==, g_strv_length((char **)vcpus));
+}
+
+static const struct placement {
+    guint vcpus;
+    const char *cpus, *emulator; /* as asked */
+    const char *each[3], *others;
+} placements[] = {
+    {1, "1", NULL, {"1", NULL}, "1"},
+    {1, "1", "0", {"1", NULL}, "0"},
+    {2, "1,0", NULL, {"1", "0", NULL}, "0-1"},
+};
+
+static gboolean has_cpu_1(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_ISSET(0, &set) && CPU_ISSET(1, &set);
+}
+
+static void test_placement(void)
+{
+    if (!has_cpu_1()) {
+        g_test_skip("CPUs 0 and 1 are needed");
+        return;
+    }
+    for (gsize i = 0; i < G_N_ELEMENTS(placements); i++) {
+        g_auto(Fixture) f;
+        g_autoptr(Hypervisor) hv = NULL;
+        g_autoptr(HvDomain) domain = NULL;
+
+        fixture_init(&f);
+        f.spec.vcpus = placements[i].vcpus;
+        f.spec.cpus = placements[i].cpus;
+        f.spec.emulator = placements[i].emulator;
+        hv = open_or_skip(&f);
+        if (hv == NULL)
+            return;
+        domain = start(hv, &f);
+        expect_threads(domain->pid, placements[i].each, placements[i].others);
+        destroy(hv, domain);
+    }
 }
 
 /* A guest in its firmware does not hear the power button. */
@@ -648,6 +734,7 @@ static void add_tests(gboolean session)
 {
     g_test_add_func("/hypervisor/killed", test_killed);
     g_test_add_func("/hypervisor/facts", test_facts);
+    g_test_add_func("/hypervisor/placement", test_placement);
     g_test_add_func("/hypervisor/shutdown", test_shutdown);
     g_test_add_func("/hypervisor/disk", test_disk);
     g_test_add_func("/hypervisor/blocked-folder", test_blocked_folder);
