@@ -38,7 +38,7 @@ _vmatrix()
     '') names='check plan run submit status watch log pause resume cancel retry summary results sql
               doctor guest agent workload host' ;;
     guest) names='enroll list' ;;
-    host) names='tune restore' ;;
+    host) names='gate tune restore' ;;
     agent | workload) names='list' ;;
     check* ) COMPREPLY=($(compgen -f -- "$current")) ;;
     plan*) options="$all --no-estimate" COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -48,6 +48,7 @@ _vmatrix()
     log*) options="$all --console --raw" ;;
     results*) options="$all --where --metric" ;;
     doctor*) options="$all --work" ;;
+    'host gate'*) COMPREPLY=($(compgen -f -- "$current")) ;;
     'host tune'*) options="$all --set" COMPREPLY=($(compgen -f -- "$current")) ;;
     'guest enroll'*) options="$all --hypervisor --work" ;;
     esac

@@ -386,9 +386,7 @@ char *gate_explain(const GateResult *result)
         g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", chores);
     if (result->why != NULL)
         g_string_append_printf(text, "%s%s: %s", text->len > 0 ? "; " : "", result->why,
-                               result->who != NULL
-                                   ? result->who
-                                   : "no process stands out: interrupts, steal or short bursts");
+                               result->who != NULL ? result->who : GATE_NOBODY);
     if (text->len == 0)
         g_string_append(text, "it was quiet, but not yet for long enough");
     return g_string_free(g_steal_pointer(&text), FALSE);
@@ -404,11 +402,19 @@ static void row_free(gpointer data)
     g_free(row);
 }
 
+static const char *const unit_names[] = {
+    [IDLE_FRACTION] = "fraction",
+    [IDLE_RATE] = "B/s",
+    [IDLE_TASKS] = "tasks",
+    [IDLE_KELVIN] = "K",
+};
+
 static GateRow *signal_row(const GateResult *result, const PlanIdle *limits, IdleSignal signal)
 {
     GateRow *row = g_new0(GateRow, 1);
 
     row->name = idle_signals[signal].name;
+    row->unit = unit_names[idle_signals[signal].unit];
     row->present = (result->verdict.present & 1U << signal) != 0;
     row->over = (result->verdict.over & 1U << signal) != 0;
     row->value = result->verdict.value[signal];
@@ -424,7 +430,9 @@ static GateRow *presence_row(const char *name, const GPtrArray *found, OnPresenc
     GateRow *row = g_new0(GateRow, 1);
 
     row->name = name;
+    row->unit = "count";
     row->present = policy == ON_PRESENCE_WAIT;
+    row->ignored = policy == ON_PRESENCE_IGNORE;
     row->over = found->len > 0;
     row->value = found->len;
     row->value_text = row->present ? g_strdup_printf("%u", found->len) : NULL;

@@ -43,6 +43,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GateResult, gate_result_clear)
  * settle_ns of 0 opens at once. FALSE with error on cancel, or when /proc cannot be read. */
 gboolean gate_wait(const Wait *wait, const GateSpec *spec, GateResult *ret_result, GError **error);
 
+/* Where no process can be blamed. */
+#define GATE_NOBODY "no process stands out: interrupts, steal or short bursts"
+
 /* "CPU busy 51 % (3.0 % allowed): dd (pid 12, job.service) 0.93 CPUs": why it is shut and who did
  * it; never NULL; transfer full. */
 char *gate_explain(const GateResult *result);
@@ -51,8 +54,10 @@ char *gate_explain(const GateResult *result);
 typedef struct {
     const char *name;    /* the key in the plan */
     gboolean present;    /* the machine can tell */
+    gboolean ignored;    /* the plan does not want to know */
     gboolean over;       /* over its limit */
     double value, limit; /* as in idle_value(); of guests and chores: how many */
+    const char *unit;    /* for programs: "fraction", "B/s", "tasks", "K", "count" */
     char *value_text;    /* "12 %"; NULL where not present */
     char *limit_text;    /* never NULL */
     const char *who;     /* of result, or NULL */
