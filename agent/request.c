@@ -89,8 +89,8 @@ static bool next_integer(const char **at, struct request_range range, int64_t *r
 {
     char *end;
 
-    *at += strspn(*at, "[, \t\r");
-    if (strchr("0123456789-", **at) == NULL)
+    *at += 1 + strspn(*at + 1, " \t\r"); /* past the '[' or ',' */
+    if (**at == '\0' || strchr("0123456789-", **at) == NULL)
         return false;
     *ret_value = strtoll(*at, &end, 10); /* beyond its range: not in ours either */
     *at = end + strspn(end, " \t\r");
@@ -112,7 +112,7 @@ bool request_integers(const struct json_object *object, struct request_range ran
     *ret_count = 0;
     if (member == NULL || (member->kind == JSON_ARRAY && is_empty(member->text)))
         return true;
-    at = member->kind == JSON_ARRAY ? member->text : "]";
+    at = member->kind == JSON_ARRAY ? member->text : "[]";
     do {
         if (count == max || !next_integer(&at, range, &value))
             return refuse(ret_reason,

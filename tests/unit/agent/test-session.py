@@ -112,9 +112,6 @@ def test_the_guests_own_evidence():
         path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
         with open(path, encoding="utf-8") as file:
             equal(evidence["clocksource"], file.read().strip())
-        a.invoke("test.noop", 2)
-        again = a.invoke("test.noop", 3)[1]["evidence"]
-        true(again["span_ns"] < evidence["span_ns"] + 60 * SECOND and again["busy_ns"] >= 0, again)
 
 
 def test_silence_while_at_work():
