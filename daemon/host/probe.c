@@ -6,194 +6,112 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "host/facts.h"
 #include "host/tree.h"
-#include "host/virtualisation.h"
 #include "util/error.h"
-#include "util/text.h"
 
-#define SYS_CPU "/sys/devices/system/cpu"
-
-/* Takes value; NULL is a fact the machine does not have. */
-static void add(GHashTable *facts, const char *name, char *value)
+/* The boot's id tells boots of one host apart, which statistics need; it is drawn anew at each. */
+static gboolean is_plain(const char *name)
 {
-    if (value != NULL)
-        g_hash_table_insert(facts, g_strdup(name), value);
+    return g_str_equal(name, "host.boot-id");
 }
 
-/* Facts that are one file each. */
-static void add_files(GHashTable *facts, const char *root)
+/* Whatever a fact holds that names a single machine or piece of it: "root=UUID=…" of the kernel's
+ * command line above all. */
+static void conceal(GHashTable *facts)
 {
-    static const struct {
-        const char *name, *path;
-    } files[] = {
-        {"host.boot-id", "/proc/sys/kernel/random/boot_id"},
-        {"host.name", "/proc/sys/kernel/hostname"},
-        {"host.machine-id", "/etc/machine-id"},
-        {"kernel.release", "/proc/sys/kernel/osrelease"},
-        {"kernel.cmdline", "/proc/cmdline"},
-        {"cpu.online", SYS_CPU "/online"},
-        {"cpu.smt", SYS_CPU "/smt/control"},
-        {"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
-    };
+    GHashTableIter iter;
+    gpointer name, value;
 
-    for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
-        add(facts, files[i].name, tree_read(root, files[i].path));
-}
-
-static void add_os(GHashTable *facts, const char *root)
-{
-    g_autofree char *release = tree_read(root, "/etc/os-release");
-
-    if (release == NULL)
-        release = tree_read(root, "/usr/lib/os-release");
-    if (release == NULL)
-        return;
-    add(facts, "os.name", tree_field(release, "NAME", '='));
-    add(facts, "os.version", tree_field(release, "VERSION_ID", '='));
-}
-
-/* First of the keys that cpuinfo has: the names differ from one architecture to the next. */
-static char *cpuinfo_field(const char *cpuinfo, const char *const *keys)
-{
-    for (; *keys != NULL; keys++) {
-        char *value = tree_field(cpuinfo, *keys, ':');
-
-        if (value != NULL)
-            return value;
-    }
-    return NULL;
-}
-
-/* Number of CPUs (or nodes) in a file such as "0-3", as text; NULL when there is none. */
-static char *count_list(const char *root, const char *path)
-{
-    g_autofree char *text = tree_read(root, path);
-    g_autoptr(GArray) list = text != NULL ? tree_cpu_list(text) : NULL;
-
-    return list != NULL ? g_strdup_printf("%u", list->len) : NULL;
-}
-
-static char *count_processors(const char *cpuinfo)
-{
-    guint count = 0;
-
-    for (const char *at = cpuinfo; at != NULL; at = strchr(at, '\n')) {
-        at += *at == '\n';
-        count += g_str_has_prefix(at, "processor");
-    }
-    return count > 0 ? g_strdup_printf("%u", count) : NULL;
-}
-
-static void add_cpu(GHashTable *facts, const char *root)
-{
-    static const char *const model[] = {"model name", "cpu model", "Processor", "cpu", NULL};
-    static const char *const flags[] = {"flags", "Features", "features", NULL};
-    g_autofree char *cpuinfo = tree_read(root, "/proc/cpuinfo");
-
-    add(facts, "cpu.count", count_list(root, SYS_CPU "/present"));
-    if (cpuinfo == NULL)
-        return;
-    if (!g_hash_table_contains(facts, "cpu.count"))
-        add(facts, "cpu.count", count_processors(cpuinfo));
-    add(facts, "cpu.model", cpuinfo_field(cpuinfo, model));
-    add(facts, "cpu.flags", cpuinfo_field(cpuinfo, flags));
-    add(facts, "cpu.microcode", tree_field(cpuinfo, "microcode", ':'));
-}
-
-static gint compare_names(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names in the folder below root, sorted; empty when there is no such folder. */
-static GPtrArray *list_folder(const char *root, const char *path)
-{
-    g_autofree char *full = g_strconcat(root, path, NULL);
-    g_autoptr(GDir) dir = g_dir_open(full, 0, NULL);
-    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
-    const char *name;
-
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
-        g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, compare_names);
-    return names;
-}
-
-/* All governors in use, each once: "performance", or "performance,powersave" where they differ. */
-static void add_governor(GHashTable *facts, const char *root)
-{
-    g_autoptr(GPtrArray) cpus = list_folder(root, SYS_CPU);
-    g_autoptr(GPtrArray) seen = g_ptr_array_new_with_free_func(g_free);
-
-    for (guint i = 0; i < cpus->len; i++) {
-        const char *cpu = g_ptr_array_index(cpus, i);
-        g_autofree char *path = g_strdup_printf(SYS_CPU "/%s/cpufreq/scaling_governor", cpu);
-        g_autofree char *governor = g_str_has_prefix(cpu, "cpu") ? tree_read(root, path) : NULL;
-
-        if (governor != NULL &&
-            !g_ptr_array_find_with_equal_func(seen, governor, g_str_equal, NULL))
-            g_ptr_array_add(seen, g_steal_pointer(&governor));
-    }
-    if (seen->len == 0)
-        return;
-    g_ptr_array_sort(seen, compare_names);
-    g_ptr_array_add(seen, NULL);
-    add(facts, "cpu.governor", g_strjoinv(",", (char **)seen->pdata));
-}
-
-static void add_mitigations(GHashTable *facts, const char *root)
-{
-    g_autoptr(GPtrArray) names = list_folder(root, SYS_CPU "/vulnerabilities");
-
-    for (guint i = 0; i < names->len; i++) {
-        const char *name = g_ptr_array_index(names, i);
-        g_autofree char *fact = g_strconcat("cpu.mitigations.", name, NULL);
-        g_autofree char *path = g_strconcat(SYS_CPU "/vulnerabilities/", name, NULL);
-
-        add(facts, fact, tree_read(root, path));
-    }
-}
-
-/* "always [madvise] never": the word in brackets. */
-static char *bracketed(const char *text)
-{
-    const char *open = strchr(text, '[');
-    const char *close = open != NULL ? strchr(open, ']') : NULL;
-
-    return close != NULL ? g_strndup(open + 1, (gsize)(close - open - 1)) : NULL;
-}
-
-static void add_memory(GHashTable *facts, const char *root)
-{
-    g_autofree char *meminfo = tree_read(root, "/proc/meminfo");
-    g_autofree char *thp = tree_read(root, "/sys/kernel/mm/transparent_hugepage/enabled");
-    g_autofree char *total = meminfo != NULL ? tree_field(meminfo, "MemTotal", ':') : NULL;
-    guint64 kib;
-
-    if (total != NULL) {
-        g_auto(GStrv) words = g_strsplit(total, " ", 2);
-
-        if (text_parse_uint(words[0], &kib))
-            add(facts, "memory.total", g_strdup_printf("%" G_GUINT64_FORMAT, kib * 1024));
-    }
-    if (thp != NULL)
-        add(facts, "memory.thp", bracketed(thp));
-    add(facts, "numa.nodes", count_list(root, "/sys/devices/system/node/online"));
+    g_hash_table_iter_init(&iter, facts);
+    while (g_hash_table_iter_next(&iter, &name, &value))
+        if (!is_plain(name))
+            g_hash_table_iter_replace(&iter, fact_conceal(value));
 }
 
 GHashTable *host_facts(const char *root)
 {
     GHashTable *facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 
-    add_files(facts, root);
-    add_os(facts, root);
-    add_cpu(facts, root);
-    add_governor(facts, root);
-    add_mitigations(facts, root);
-    add_memory(facts, root);
-    add(facts, "virtualisation", g_strdup(virtualisation_detect(root)));
+    facts_system(facts, root);
+    facts_cpu(facts, root);
+    facts_power(facts, root);
+    facts_memory(facts, root);
+    facts_devices(facts, root);
+    conceal(facts);
     return facts;
 }
+
+/* ---- file systems ---- */
+
+/* One line of mountinfo: "36 35 98:0 / MOUNT-POINT OPTIONS … - TYPE SOURCE SUPER-OPTIONS". */
+static gboolean parse_mount(char **words, guint *ret_dash)
+{
+    guint n = g_strv_length(words), dash = 6;
+
+    while (dash < n && !g_str_equal(words[dash], "-"))
+        dash++;
+    *ret_dash = dash;
+    return dash + 3 < n;
+}
+
+static gboolean is_below(const char *path, const char *point)
+{
+    gsize length = g_str_equal(point, "/") ? 0 : strlen(point);
+
+    return strncmp(path, point, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* The last mount of the longest mount point wins: what is mounted over another hides it. */
+static char **find_mount(const char *root, const char *path, guint *ret_dash)
+{
+    g_autofree char *text = tree_read(root, "/proc/self/mountinfo");
+    g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
+    char **found = NULL;
+    gsize longest = 0;
+
+    for (char **line = lines; *line != NULL; line++) {
+        char **words = g_strsplit(*line, " ", -1);
+        g_autofree char *point = NULL;
+        guint dash;
+
+        if (parse_mount(words, &dash))
+            point = g_strcompress(words[4]);
+        if (point == NULL || !is_below(path, point) || strlen(point) < longest) {
+            g_strfreev(words);
+            continue;
+        }
+        longest = strlen(point);
+        *ret_dash = dash;
+        g_strfreev(found);
+        found = words;
+    }
+    return found;
+}
+
+static void add_filesystem(GHashTable *facts, const char *role, const char *name, const char *value)
+{
+    g_autofree char *fact = g_strdup_printf("filesystem.%s.%s", role, name);
+
+    fact_add(facts, fact, fact_conceal(value));
+}
+
+void host_facts_filesystem(const char *root, const char *role, const char *path, GHashTable *facts)
+{
+    g_autofree char *whole = g_canonicalize_filename(path, NULL);
+    g_autofree char *options = NULL;
+    guint dash;
+    g_auto(GStrv) words = find_mount(root, whole, &dash);
+
+    if (words == NULL)
+        return;
+    options = g_strdup_printf("%s; %s", words[5], words[dash + 3]);
+    add_filesystem(facts, role, "type", words[dash + 1]);
+    add_filesystem(facts, role, "device", words[dash + 2]);
+    add_filesystem(facts, role, "options", options);
+}
+
+/* ---- CPUs ---- */
 
 /* The affinity mask of this process; *ret_size in bytes. The kernel refuses a mask smaller than its
  * own with EINVAL, so it is grown until it fits. Transfer full (CPU_FREE). */

@@ -3,13 +3,15 @@
 #pragma once
 #include <glib.h>
 
-/* char* -> char*: "host.boot-id", "host.name", "host.machine-id", "os.name", "os.version",
- * "kernel.release", "kernel.cmdline", "cpu.model", "cpu.count", "cpu.online", "cpu.microcode",
- * "cpu.flags", "cpu.smt", "cpu.governor", "cpu.mitigations.<name>", "memory.total", "memory.thp",
- * "clocksource", "virtualisation" (what this host itself runs on: "none", "kvm", …),
- * "numa.nodes". A fact the machine does not have is absent, never empty. root "" is the real one.
- */
+/* char* -> char*: whatever this machine tells of its processor ("cpu.model",
+ * "cpu.mitigations.<name>", "cpu.cache.l2"), its memory, disks ("disk.<name>.model"), network cards
+ * ("net.<name>.driver"), firmware, kernel and settings ("sysctl.vm.swappiness"); schema/README.md
+ * lists the names. A fact the machine does not have is absent, never empty. Serial numbers, UUIDs
+ * and addresses of single machines are in none of them. root "" is the real one. */
 GHashTable *host_facts(const char *root);
+
+/* Add "filesystem.<role>.type", ".device" and ".options" of where path lies. */
+void host_facts_filesystem(const char *root, const char *role, const char *path, GHashTable *facts);
 
 /* List of the CPUs this process may use, in order ("0,1,5"); transfer full. */
 char *host_cpus_allowed(void);
