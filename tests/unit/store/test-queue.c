@@ -285,6 +285,33 @@ static void test_recover(void)
     fixture_finish(&f);
 }
 
+/* A contaminated run's rerun is a new attempt, whose interruptions are its own. */
+static void test_contaminated(void)
+{
+    Fixture f;
+    guint count = 0;
+    gint64 run;
+
+    fixture_init(&f, "cell");
+    fixture_add_campaign(&f);
+    fixture_claim(&f);
+    g_assert_true(store_recover_claims(f.store, 1, &count, NULL));
+    for (guint i = 0; i < 4; i++) {
+        run = fixture_claim(&f);
+        g_assert_true(
+            store_run_finish(f.store, run, i < 3 ? "clean" : "contaminated", NULL, NULL, NULL));
+    }
+    g_assert_true(store_run_requeue(f.store, run, NULL));
+    g_assert_false(store_run_requeue(f.store, run, NULL));
+    g_autofree char *rows = ask_rows(
+        f.store, "SELECT position, attempt, interruptions, state, verdict FROM run WHERE block = 0 "
+                 "AND cell_id = (SELECT cell_id FROM run WHERE verdict = 'contaminated') "
+                 "ORDER BY position");
+
+    g_assert_cmpstr(rows, ==, "0|1|0|done|interrupted\n4|1|1|done|contaminated\n5|2|0|queued|-");
+    fixture_finish(&f);
+}
+
 static void test_finish_once(void)
 {
     Fixture f;
@@ -440,6 +467,7 @@ int main(int argc, char **argv)
     g_test_add_func("/queue/skipped-cells", test_skipped_cells);
     g_test_add_func("/queue/requeue", test_requeue);
     g_test_add_func("/queue/recover", test_recover);
+    g_test_add_func("/queue/contaminated", test_contaminated);
     g_test_add_func("/queue/finish-once", test_finish_once);
     g_test_add_func("/queue/claim-plan", test_claim_plan);
     g_test_add_func("/queue/hundred-thousand", test_hundred_thousand);
