@@ -210,7 +210,6 @@ void os_facts(struct facts *facts)
     }
     if (clock_gettime(CLOCK_UPTIME, &uptime) == 0)
         facts_addf(facts, "os.uptime", "%jd", (intmax_t)uptime.tv_sec);
-    add_sysctl(facts, "os.machine-id", "kern.hostuuid");
     add_sysctl(facts, "cpu.model", "hw.model");
     add_sysctl(facts, "cpu.hypervisor-kind", "kern.vm_guest");
     facts_addf(facts, "cpu.online", "%" PRIu64, sysctl_number("hw.ncpu", 1));

@@ -272,7 +272,6 @@ static void system_facts(struct facts *facts)
         facts_add(facts, "os.distribution", value);
     }
     add_file(facts, "os.boot-id", "/proc/sys/kernel/random/boot_id");
-    add_file(facts, "os.machine-id", "/etc/machine-id");
     add_file(facts, "os.cmdline", "/proc/cmdline");
     if (sysinfo(&info) == 0) {
         facts_addf(facts, "os.uptime", "%ld", (long)info.uptime);
