@@ -86,7 +86,7 @@ typedef struct {
         double drift_ppm;     /* allowed beyond the bound; default 500 */
     } limits;
     EvidenceLimits evidence; /* see vmatrix(1) for the defaults */
-    TuneWants tune; /* of the host's settings; default: none is changed */
+    TuneWants tune;          /* of the host's settings; default: none is changed */
 } Plan;
 
 Plan *plan_load(const char *path, GError **error);

@@ -35,7 +35,8 @@ GATEWAYS = {
     r"yaml\.h": r"daemon/model/yaml\.c",
     r"libxml/.*": r"daemon/guest/domain-xml\.c",
     # Where agent lines and JSON are read or written.
-    r"jansson\.h": r"daemon/(guest/(agent-(message|link)|overlay)|model/(benchcat|matrix)|"
+    r"jansson\.h": r"daemon/guest/agent-(evidence|json)\.h|"
+    r"daemon/(guest/(agent-(message|link|evidence|json)|overlay)|model/(benchcat|matrix)|"
     r"report/table[a-z-]*|cli/(plan-writer|output|cmd-[a-z]+)|store/[a-z-]+|run/hook)\.c",
     r"gsl/.*": r"daemon/report/stats\.c",
     r"systemd/.*": r"daemon/notify\.c",
