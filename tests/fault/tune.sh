@@ -242,7 +242,7 @@ fi
 anew
 vm host tune
 is "nothing asked for" "$status" 2
-vm host tune --set governer=performance
+vm host tune --set governr=performance
 is "an unknown setting" "$status" 2
 has "with a suggestion" "$err" 'did you mean "governor"?'
 vm host tune --set swappiness=300
