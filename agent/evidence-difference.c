@@ -97,7 +97,7 @@ static struct evidence_named *group_of(struct difference *difference, const char
     }
     difference->named = grown;
     group = &grown[difference->n_named++];
-    *group = (struct evidence_named){.pid = EVIDENCE_ABSENT, .ended = true};
+    *group = (struct evidence_named){.pid = EVIDENCE_ABSENT, .ended = true, .kernel = true};
     snprintf(group->name, sizeof(group->name), "%s", name);
     snprintf(group->unit, sizeof(group->unit), "%s", unit);
     return group;
@@ -116,20 +116,27 @@ static void name_foreign(struct difference *difference, const struct evidence_na
     group->cpu_ns += one->cpu_ns;
     group->processes += one->processes;
     group->ended &= one->ended;
+    group->kernel &= one->kernel;
 }
 
 /* CPU time of somebody foreign that may have been on the subject's CPUs. */
-static void add_eligible(struct difference *difference, const char *name, const char *unit,
-                         int64_t pid, int64_t cpu_ns, bool ended)
+static void add_eligible(struct difference *difference, const struct evidence_named *one)
 {
-    struct evidence_named one = {.pid = pid, .cpu_ns = cpu_ns, .processes = 1, .ended = ended};
+    difference->record->foreign.eligible_ns += one->cpu_ns;
+    if (one->ended)
+        difference->record->foreign.ended_ns += one->cpu_ns;
+    if (one->kernel)
+        difference->record->foreign.kernel_ns += one->cpu_ns;
+    name_foreign(difference, one);
+}
+
+static struct evidence_named one_of(const char *name, const char *unit, int64_t pid, int64_t cpu_ns)
+{
+    struct evidence_named one = {.pid = pid, .cpu_ns = cpu_ns, .processes = 1};
 
     snprintf(one.name, sizeof(one.name), "%s", name);
     snprintf(one.unit, sizeof(one.unit), "%s", unit);
-    difference->record->foreign.eligible_ns += cpu_ns;
-    if (ended)
-        difference->record->foreign.ended_ns += cpu_ns;
-    name_foreign(difference, &one);
+    return one;
 }
 
 static int greedier(const void *a, const void *b)
@@ -177,6 +184,7 @@ static void count_living(struct difference *difference)
         const struct evidence_process *now = &difference->after->processes[i];
         const struct evidence_process *was = evidence_find_same(difference->before, now);
         int64_t ns = time_between(difference, was == NULL ? NULL : &was->time, &now->time);
+        struct evidence_named one;
 
         difference->record->subject.processes += now->role == EVIDENCE_SUBJECT;
         if (now->pid == difference->after->self)
@@ -188,7 +196,9 @@ static void count_living(struct difference *difference)
             continue;
         if (now->most_ns >= 0)
             ns = smaller(ns, now->most_ns);
-        add_eligible(difference, now->name, now->unit, now->pid, ns, false);
+        one = one_of(now->name, now->unit, now->pid, ns);
+        one.kernel = now->kernel;
+        add_eligible(difference, &one);
     }
 }
 
@@ -274,10 +284,13 @@ static void count_gone(struct difference *difference, const struct gone *gone)
     if (role == EVIDENCE_FOREIGN) {
         /* What init and the kernel started is not of their unit. */
         bool related = relative != NULL && (itself || relative->pid > 2);
+        struct evidence_named one =
+            one_of(gone->task.name, related ? relative->unit : "", gone->task.pid, ns);
 
+        one.ended = true;
+        one.kernel = itself && relative->kernel;
         if ((relative == NULL || relative->meets) && ns > 0)
-            add_eligible(difference, gone->task.name, related ? relative->unit : "", gone->task.pid,
-                         ns, true);
+            add_eligible(difference, &one);
     } else if (!relative->within) {
         difference->away_ns[role] += ns;
     }
@@ -326,10 +339,12 @@ static int64_t *reaped_of_each(struct difference *difference)
 static void name_children(struct difference *difference, const struct evidence_process *parent,
                           int64_t ns)
 {
-    char name[EVIDENCE_NAME_MAX + 16];
+    const char *unit = parent->pid > 2 ? parent->unit : "";
+    struct evidence_named one = one_of("", unit, EVIDENCE_ABSENT, ns);
 
-    snprintf(name, sizeof(name), "children of %s", parent->name);
-    add_eligible(difference, name, parent->pid > 2 ? parent->unit : "", EVIDENCE_ABSENT, ns, true);
+    snprintf(one.name, sizeof(one.name), "children of %s", parent->name);
+    one.ended = true;
+    add_eligible(difference, &one);
 }
 
 /* name: each foreign one's children are named; else only what they all reaped is known. */
@@ -355,7 +370,7 @@ static void count_ended(struct difference *difference)
     unsigned sources = difference->after->sources;
     bool reported = (sources & EVIDENCE_FROM_TASKSTATS) != 0;
     bool all = reported && (sources & EVIDENCE_TASKSTATS_LOST) == 0;
-    int64_t missing;
+    struct evidence_named missing;
 
     gather_gone(difference);
     for (size_t i = 0; i < difference->n_gone; i++)
@@ -365,9 +380,12 @@ static void count_ended(struct difference *difference)
     for (int role = 0; role < EVIDENCE_ROLES; role++)
         difference->cpu_ns[role] +=
             larger(difference->reported_ns[role], difference->reaped_ns[role]);
-    missing = difference->reaped_ns[EVIDENCE_FOREIGN] - difference->record->foreign.ended_ns;
-    if (reported && missing > 0)
-        add_eligible(difference, "ended processes", "", EVIDENCE_ABSENT, missing, true);
+    missing =
+        one_of("ended processes", "", EVIDENCE_ABSENT,
+               difference->reaped_ns[EVIDENCE_FOREIGN] - difference->record->foreign.ended_ns);
+    missing.ended = true;
+    if (reported && missing.cpu_ns > 0)
+        add_eligible(difference, &missing);
 }
 
 /* --- threads of the subject --- */
@@ -507,10 +525,8 @@ static void bound_foreign(struct difference *difference)
     left = larger(record->cpu.busy_ns - known, 0);
     record->foreign.unexplained_ns = larger(left - record->foreign.eligible_ns, 0);
     if ((record->sources & EVIDENCE_LIMITED_VIEW) != 0 && record->foreign.unexplained_ns > 0) {
-        struct evidence_named unseen = {.name = "processes that cannot be seen",
-                                        .pid = EVIDENCE_ABSENT,
-                                        .cpu_ns = record->foreign.unexplained_ns,
-                                        .processes = 1};
+        struct evidence_named unseen = one_of("processes that cannot be seen", "", EVIDENCE_ABSENT,
+                                              record->foreign.unexplained_ns);
 
         record->foreign.cpu_ns += record->foreign.unexplained_ns;
         name_foreign(difference, &unseen);

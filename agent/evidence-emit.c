@@ -90,7 +90,8 @@ static void named(FILE *out, const struct evidence_named *named)
     emit_member(out, "pid", named->pid, &first);
     emit_member(out, "cpu_ns", named->cpu_ns, &first);
     emit_member(out, "processes", named->processes, &first);
-    fprintf(out, ",\"ended\":%s}", named->ended ? "true" : "false");
+    fprintf(out, ",\"ended\":%s", named->ended ? "true" : "false");
+    fputs(named->kernel ? ",\"kernel\":true}" : "}", out);
 }
 
 static void foreign(FILE *out, const struct evidence_record *record)
@@ -101,6 +102,7 @@ static void foreign(FILE *out, const struct evidence_record *record)
     emit_member(out, "cpu_ns", record->foreign.cpu_ns, &first);
     emit_member(out, "eligible_ns", record->foreign.eligible_ns, &first);
     emit_member(out, "ended_ns", record->foreign.ended_ns, &first);
+    emit_member(out, "kernel_ns", record->foreign.kernel_ns, &first);
     emit_member(out, "unexplained_ns", record->foreign.unexplained_ns, &first);
     fputs(",\"named\":[", out);
     for (size_t i = 0; i < record->foreign.n_named; i++) {

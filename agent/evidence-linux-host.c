@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ONE_READ 4096 /* a file of /proc that is not longer is given whole by one read */
 #define WHOLE_START 65536
 #define WHOLE_MAX (16 << 20) /* /proc/interrupts of a very big machine */
 
@@ -35,7 +36,7 @@ ptrdiff_t evidence_text(int folder, const char *path, char *ret_text, size_t siz
     ret_text[0] = '\0';
     if (fd < 0)
         return -1;
-    while (got > 0 && used + 1 < size) {
+    while (got > 0 && used + 1 < size && (size > ONE_READ || used == 0)) {
         got = read(fd, ret_text + used, size - 1 - used);
         used += got > 0 ? (size_t)got : 0;
     }

@@ -144,6 +144,8 @@ def test_a_task_of_other_cpus_is_not_foreign():
             "here": 100 * MS, "kworker/1:1": 100 * MS, "mixed": 25 * MS,
         })  # fmt: skip
         equal(record["foreign"]["cpu_ns"], 225 * MS)
+        equal(record["foreign"]["kernel_ns"], 100 * MS)
+        equal([e["name"] for e in record["foreign"]["named"] if e.get("kernel")], ["kworker/1:1"])
 
 
 def test_a_kernel_that_counts_in_ticks_only():
