@@ -38,7 +38,7 @@ _vmatrix()
     '') names='check plan run submit status watch log pause resume cancel retry summary results sql
               doctor guest agent workload host' ;;
     guest) names='enroll list' ;;
-    host) names='gate tune restore' ;;
+    host) names='show gate tune restore' ;;
     agent | workload) names='list' ;;
     check* ) COMPREPLY=($(compgen -f -- "$current")) ;;
     plan*) options="$all --no-estimate" COMPREPLY=($(compgen -f -- "$current")) ;;

@@ -22,6 +22,7 @@ const Command *const commands[] = {
     &command_guest_list,
     &command_agent_list,
     &command_workload_list,
+    &command_host_show,
     &command_host_gate,
     &command_host_tune,
     &command_host_restore,

@@ -229,8 +229,7 @@ static gboolean tune_host(Engine *engine, Tuning **ret_tuning, GError **error)
         return FALSE;
     if (g_hash_table_size(facts) == 0)
         return TRUE;
-    g_hash_table_unref(engine->host_facts);
-    engine->host_facts = host_facts("");
+    engine_read_host(engine);
     g_hash_table_iter_init(&each, facts);
     while (g_hash_table_iter_next(&each, &name, &value)) {
         g_hash_table_iter_steal(&each);

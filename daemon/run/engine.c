@@ -9,6 +9,7 @@
 #include "config.h"
 #include "host/probe.h"
 #include "host/temperature.h"
+#include "run/site-facts.h"
 #include "store/steer.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -106,6 +107,21 @@ static gboolean engine_listen(Engine *engine, GError **error)
     return TRUE;
 }
 
+void engine_read_host(Engine *engine)
+{
+    g_autoptr(GHashTable) now = host_facts("");
+    GHashTableIter each;
+    gpointer name, value;
+
+    if (engine->host_facts == NULL)
+        engine->host_facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_hash_table_iter_init(&each, now);
+    while (g_hash_table_iter_next(&each, &name, &value)) {
+        g_hash_table_iter_steal(&each);
+        g_hash_table_replace(engine->host_facts, name, value);
+    }
+}
+
 gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const CampaignOptions *options,
                      GError **error)
 {
@@ -116,12 +132,19 @@ gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const Campai
     if (!engine_listen(engine, error) ||
         !store_campaign_get(store, which, &engine->campaign, error) || !engine_parse(engine, error))
         return FALSE;
-    engine->host_facts = host_facts("");
     engine->agents = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_bytes);
     engine->images = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     engine->agent_path =
         options->agent != NULL ? g_strdup(options->agent) : engine_agent_find(error);
     engine->work = engine_work_folder(store, options->work);
+    engine_read_host(engine);
+    site_facts(&(SiteFacts){.root = "",
+                            .inventory = engine->inventory,
+                            .plan = engine->plan,
+                            .db_path = store_path(store),
+                            .work = engine->work,
+                            .cancel = engine->stop},
+               engine->host_facts);
     return engine->agent_path != NULL && engine_make_work(engine->work, error);
 }
 

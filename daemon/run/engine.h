@@ -37,6 +37,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Engine, engine_finish)
  * an earlier start of it. A fact of every run. */
 gboolean engine_note_temperature(Engine *engine, GError **error);
 
+/* Read the host's facts anew, over those that are known. */
+void engine_read_host(Engine *engine);
+
 /* The agent for this guest (NULL: the host itself), read once; borrowed. */
 GBytes *engine_agent(Engine *engine, const InventoryGuest *guest, GError **error);
 
