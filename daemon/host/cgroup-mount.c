@@ -72,6 +72,13 @@ gboolean cgroup_mounted(const char *root, guint version)
     return find_mount(root, version, NULL, NULL, NULL);
 }
 
+char *cgroup_mount_point(const char *root, guint version, const char *controller)
+{
+    char *point = NULL;
+
+    return find_mount(root, version, controller, NULL, &point) ? point : NULL;
+}
+
 /* Our group in the hierarchy, "4:memory:/x" or "0::/x"; NULL when there is none. */
 static char *own_path(const char *root, const char *controller)
 {

@@ -18,3 +18,7 @@ void cgroup_mount_find(const char *root, const char *controller, CgroupMount *re
 
 /* Whether a hierarchy of that version is mounted. */
 gboolean cgroup_mounted(const char *root, guint version);
+
+/* Where (without root) the hierarchy of that version, for 1 with this controller, is mounted; NULL:
+ * nowhere. Transfer full. */
+char *cgroup_mount_point(const char *root, guint version, const char *controller);

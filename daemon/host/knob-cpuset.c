@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/cgroup-mount.h"
 #include "host/knob.h"
 #include "host/tree.h"
 #include "util/clock.h"
@@ -20,13 +21,6 @@
 
 enum { PASSES = 3, REMOVE_TRIES = 100, REMOVE_PAUSE_MS = 20 };
 
-static gboolean has_word(const char *text, const char *separators, const char *word)
-{
-    g_auto(GStrv) words = text != NULL ? g_strsplit_set(text, separators, -1) : NULL;
-
-    return words != NULL && g_strv_contains((const char *const *)words, word);
-}
-
 static char *in_folder(const char *folder, const char *name)
 {
     return g_strconcat(folder, "/", name, NULL);
@@ -37,8 +31,9 @@ static gboolean file_has_word(const KnobHost *host, const char *folder, const ch
 {
     g_autofree char *path = in_folder(folder, name);
     g_autofree char *text = tree_read(host->root, path);
+    g_auto(GStrv) words = text != NULL ? g_strsplit(text, " ", -1) : NULL;
 
-    return has_word(text, " \n", word);
+    return words != NULL && g_strv_contains((const char *const *)words, word);
 }
 
 /* Only v2 has this file. */
@@ -52,21 +47,15 @@ static gboolean is_v2(const KnobHost *host, const char *folder)
 static void find_cpusets(const KnobHost *host, const Knob *knob, const char *value,
                          GPtrArray *targets)
 {
-    g_autofree char *mounts = tree_read(host->root, "/proc/self/mounts");
-    g_auto(GStrv) lines = mounts != NULL ? g_strsplit(mounts, "\n", -1) : NULL;
+    g_autofree char *v1 = cgroup_mount_point(host->root, 1, "cpuset");
+    g_autofree char *v2 = v1 == NULL ? cgroup_mount_point(host->root, 2, NULL) : NULL;
 
     if (host->systemd != NULL)
         return;
-    for (char **line = lines; line != NULL && *line != NULL; line++) {
-        g_auto(GStrv) words = g_strsplit(*line, " ", -1);
-        gboolean v1 = g_strv_length(words) >= 4 && strcmp(words[2], "cgroup") == 0 &&
-                      has_word(words[3], ",", "cpuset");
-        gboolean v2 = g_strv_length(words) >= 4 && strcmp(words[2], "cgroup2") == 0 &&
-                      file_has_word(host, words[1], "cgroup.controllers", "cpuset");
-
-        if ((v1 || v2) && targets->len == 0)
-            g_ptr_array_add(targets, g_strconcat(words[1], FOLDER, NULL));
-    }
+    if (v1 != NULL)
+        g_ptr_array_add(targets, g_strconcat(v1, FOLDER, NULL));
+    else if (v2 != NULL && file_has_word(host, v2, "cgroup.controllers", "cpuset"))
+        g_ptr_array_add(targets, g_strconcat(v2, FOLDER, NULL));
 }
 
 static gboolean read_cpuset(const KnobHost *host, const char *target, char **ret_text,

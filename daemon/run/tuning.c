@@ -352,8 +352,9 @@ gboolean tuning_begin(Store *store, gint64 campaign, const Plan *plan, GHashTabl
         return refusal == NULL || refuse(store, campaign, facts, refusal->message, error);
     }
     if (!begin(store, campaign, plan, facts, tuning, error)) {
-        g_autoptr(GPtrArray) outcomes = tuning_restore(store, TUNING_OF_CAMPAIGNS, NULL);
+        GPtrArray *outcomes = tuning_restore(store, TUNING_OF_CAMPAIGNS, NULL);
 
+        g_clear_pointer(&outcomes, g_ptr_array_unref);
         return FALSE;
     }
     *ret_tuning = g_steal_pointer(&tuning);

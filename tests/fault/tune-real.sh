@@ -156,7 +156,7 @@ fi
 cat "$base/cpuset.cpus" >"$group/cpuset.cpus"
 cat "$base/cpuset.mems" >"$group/cpuset.mems"
 tree=$state/tree
-file "$tree" /proc/self/mounts "cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0"
+file "$tree" /proc/self/mountinfo "36 35 0:31 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset"
 file "$tree" /proc/sys/kernel/random/boot_id 6f0c4a8e-first
 file "$tree" $cpu/online "0-$last"
 mkdir -p "$tree/sys/fs/cgroup"
