@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/invoke.h"
 
-#include "host/cache.h"
 #include "host/idle.h"
+#include "run/caches.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/fault.h"
@@ -77,41 +77,6 @@ static void invocation_init(Invocation *invocation, Attempt *attempt, Store *sto
     invocation->started_mono_ns = clock_mono_ns();
 }
 
-/* ---- caches ---- */
-
-static gboolean guest_cache_cold(Attempt *attempt, const Wait *wait, GError **error)
-{
-    g_auto(SshResult) result = {0};
-
-    if (attempt->peer == NULL)
-        return TRUE;
-    if (!ssh_peer_run(attempt->peer, wait, "sync; echo 3 > /proc/sys/vm/drop_caches", NULL, 0,
-                      &result, error))
-        return FALSE;
-    if (result.status != 0) {
-        g_set_error(error, VM_ERROR, VM_ERROR_FAILED,
-                    "the guest's page cache could not be dropped (%s); log in as root there, or "
-                    "leave cache.guest out of the plan",
-                    g_strchomp(result.errors->str));
-        return FALSE;
-    }
-    return TRUE;
-}
-
-static gboolean set_caches(Attempt *attempt, const Wait *wait, GError **error)
-{
-    const Plan *plan = attempt->spec.plan;
-    const InventoryGuest *guest = attempt->spec.guest;
-
-    if (plan->cache.guest == CACHE_COLD && !guest_cache_cold(attempt, wait, error))
-        return FALSE;
-    if (plan->cache.host == CACHE_COLD)
-        return host_cache_drop(error);
-    if (plan->cache.host == CACHE_WARM && guest != NULL && guest->disk != NULL)
-        return host_cache_warm(guest->disk, error);
-    return TRUE;
-}
-
 /* ---- one invocation ---- */
 
 static gboolean prepare(Invocation *invocation, const Wait *wait, AgentPrepare *ret_outcome,
@@ -119,9 +84,10 @@ static gboolean prepare(Invocation *invocation, const Wait *wait, AgentPrepare *
 {
     gint64 since = clock_mono_ns();
 
-    if (!set_caches(invocation->attempt, wait, error) ||
-        !agent_link_prepare(invocation->attempt->link, wait, &invocation->request, ret_outcome,
-                            ret_reason, error))
+    /* Caches last: setting up and warming up read and write what is to be cold. */
+    if (!agent_link_prepare(invocation->attempt->link, wait, &invocation->request, ret_outcome,
+                            ret_reason, error) ||
+        (*ret_outcome == AGENT_PREPARED && !caches_set(invocation->attempt, wait, error)))
         return FALSE;
     invocation->record.prepare_ns = clock_mono_ns() - since;
     return TRUE;

@@ -1,59 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <linux/magic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "../resident.h"
 #include "host/cache.h"
 #include "util/error.h"
-
-enum { SIZE = 4 * 1024 * 1024 };
-
-/* A file of SIZE bytes in the build folder (the temporary folder may be a tmpfs). */
-static char *make_file(void)
-{
-    char *path = g_strdup("cache-test-XXXXXX");
-    int fd = g_mkstemp(path);
-    g_autofree char *content = g_malloc(SIZE);
-
-    memset(content, 0x5a, SIZE);
-    g_assert_cmpint(fd, >=, 0);
-    g_assert_cmpint(write(fd, content, SIZE), ==, SIZE);
-    g_assert_cmpint(fsync(fd), ==, 0);
-    close(fd);
-    return path;
-}
-
-/* Fraction of the file's pages that are in the cache. */
-static double resident(const char *path)
-{
-    static unsigned char pages[SIZE / 4096];
-    int fd = open(path, O_RDONLY);
-    void *map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
-    gsize n = SIZE / (gsize)sysconf(_SC_PAGESIZE), in = 0;
-
-    g_assert_true(map != MAP_FAILED);
-    g_assert_cmpint(mincore(map, SIZE, pages), ==, 0);
-    for (gsize i = 0; i < n; i++)
-        in += pages[i] & 1;
-    munmap(map, SIZE);
-    close(fd);
-    return (double)in / (double)n;
-}
 
 static void test_warm(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autofree char *path = make_file();
-    int fd = open(path, O_RDONLY);
+    g_autofree char *path = resident_file();
 
-    /* Pushed out first, without the rest of the host. */
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
+    resident_push_out(path);
     g_assert_true(host_cache_warm(path, &error));
     g_assert_no_error(error);
     g_assert_cmpfloat(resident(path), >, 0.9);
@@ -66,7 +27,7 @@ static void test_warm(void)
 static void test_drop(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autofree char *path = make_file();
+    g_autofree char *path = resident_file();
     struct statfs fs;
 
     g_assert_cmpint(statfs(path, &fs), ==, 0);
