@@ -471,16 +471,16 @@ def test_hundreds_of_threads_and_processes():
         def state(run):
             tasks = {1000 + i: {"sched": (run + i, 0), "name": f"T{i}"} for i in range(300)}
             tree.process(1000, "big", tasks=tasks, ticks=300 * run // TICK)
-            for pid in range(2000, 4000):
+            for pid in range(2000, 2300):
                 tree.process(pid, "small", sched=(run, 0))
-            tree.busy(2 * run // MS * 100)
+            tree.busy(run // MS * 100)
 
         state(0)
         record = between(tree, lambda: state(10 * MS), pids=[1000])
         equal([thread["name"] for thread in record["subject"]["threads"]], [f"T{i}" for i in range(256)])
         equal(record["subject"]["cpu_ns"], 3000 * MS)
-        equal(named(record)["small"]["processes"], 2000)
-        equal(record["foreign"]["cpu_ns"], 20 * 10**9)
+        equal(named(record)["small"]["processes"], 300)
+        equal(record["foreign"]["cpu_ns"], 3000 * MS)
         true(len(json.dumps(record)) < 256 * 1024, "one line")
 
 
