@@ -22,6 +22,7 @@ struct difference {
     int64_t reported_ns[EVIDENCE_ROLES], reaped_ns[EVIDENCE_ROLES]; /* ended, by two accounts */
     struct gone *gone;                                              /* by pid, ascending */
     size_t n_gone;
+    int64_t servants_ns;          /* the part of eligible_ns by them */
     struct evidence_named *named; /* foreign */
     size_t n_named, room_named;
     bool failed; /* no memory */
@@ -97,7 +98,8 @@ static struct evidence_named *group_of(struct difference *difference, const char
     }
     difference->named = grown;
     group = &grown[difference->n_named++];
-    *group = (struct evidence_named){.pid = EVIDENCE_ABSENT, .ended = true, .kernel = true};
+    *group = (struct evidence_named){
+        .pid = EVIDENCE_ABSENT, .ended = true, .kernel = true, .servant = true};
     snprintf(group->name, sizeof(group->name), "%s", name);
     snprintf(group->unit, sizeof(group->unit), "%s", unit);
     return group;
@@ -117,6 +119,7 @@ static void name_foreign(struct difference *difference, const struct evidence_na
     group->processes += one->processes;
     group->ended &= one->ended;
     group->kernel &= one->kernel;
+    group->servant &= one->servant;
 }
 
 /* CPU time of somebody foreign that may have been on the subject's CPUs. */
@@ -127,6 +130,8 @@ static void add_eligible(struct difference *difference, const struct evidence_na
         difference->record->foreign.ended_ns += one->cpu_ns;
     if (one->kernel)
         difference->record->foreign.kernel_ns += one->cpu_ns;
+    if (one->servant)
+        difference->servants_ns += one->cpu_ns;
     name_foreign(difference, one);
 }
 
@@ -137,6 +142,21 @@ static struct evidence_named one_of(const char *name, const char *unit, int64_t 
     snprintf(one.name, sizeof(one.name), "%s", name);
     snprintf(one.unit, sizeof(one.unit), "%s", unit);
     return one;
+}
+
+/* Threads of the kernel that do what others left to them: writing back, interrupts, reclaiming.
+ * Not those that have work of their own or of a network (md0_resync, ksmd, nfsd, vhost-…). */
+static bool is_servant(const struct evidence_process *process)
+{
+    static const char *const names[] = {"kworker/",   "ksoftirqd/", "kswapd",   "kcompactd",
+                                        "khugepaged", "jbd2/",      "rcu",      "migration/",
+                                        "irq/",       "ktimers/",   "dmcrypt_", "xfsaild/",
+                                        "btrfs-tra",  "loop",       "txg_sync", "z_wr_i"};
+
+    for (size_t i = 0; process->kernel && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strncmp(process->name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
 static int greedier(const void *a, const void *b)
@@ -198,6 +218,7 @@ static void count_living(struct difference *difference)
             ns = smaller(ns, now->most_ns);
         one = one_of(now->name, now->unit, now->pid, ns);
         one.kernel = now->kernel;
+        one.servant = is_servant(now);
         add_eligible(difference, &one);
     }
 }
@@ -289,6 +310,7 @@ static void count_gone(struct difference *difference, const struct gone *gone)
 
         one.ended = true;
         one.kernel = itself && relative->kernel;
+        one.servant = itself && is_servant(relative);
         if ((relative == NULL || relative->meets) && ns > 0)
             add_eligible(difference, &one);
     } else if (!relative->within) {
@@ -510,20 +532,35 @@ static void count_host(struct difference *difference)
 
 /* --- the whole --- */
 
+/* The kernel does not say for whom its threads worked: they are shared out by what the subject and
+ * the others did. */
+static void share_servants(struct difference *difference)
+{
+    struct evidence_record *record = difference->record;
+    double subject = (double)difference->cpu_ns[EVIDENCE_SUBJECT];
+    double others = (double)(record->foreign.eligible_ns - difference->servants_ns);
+    double share = subject > 0 ? subject / (subject + others) : 0;
+
+    record->foreign.served_ns = (int64_t)(share * (double)difference->servants_ns);
+    for (size_t i = 0; i < difference->n_named; i++)
+        if (difference->named[i].servant)
+            difference->named[i].cpu_ns -= (int64_t)(share * (double)difference->named[i].cpu_ns);
+}
+
 /* What the subject's CPUs have left for others, and what nobody is known to have taken of it. */
 static void bound_foreign(struct difference *difference)
 {
     struct evidence_record *record = difference->record;
-    int64_t known = 0, left;
+    int64_t known = record->foreign.served_ns, left;
 
-    record->foreign.cpu_ns = record->foreign.eligible_ns;
+    record->foreign.cpu_ns = record->foreign.eligible_ns - record->foreign.served_ns;
     record->foreign.unexplained_ns = EVIDENCE_ABSENT;
     if (record->cpu.busy_ns < 0)
         return;
     for (int role = EVIDENCE_SUBJECT; role < EVIDENCE_ROLES; role++)
         known += larger(difference->cpu_ns[role] - difference->away_ns[role], 0);
     left = larger(record->cpu.busy_ns - known, 0);
-    record->foreign.unexplained_ns = larger(left - record->foreign.eligible_ns, 0);
+    record->foreign.unexplained_ns = larger(left - record->foreign.cpu_ns, 0);
     if ((record->sources & EVIDENCE_LIMITED_VIEW) != 0 && record->foreign.unexplained_ns > 0) {
         struct evidence_named unseen = one_of("processes that cannot be seen", "", EVIDENCE_ABSENT,
                                               record->foreign.unexplained_ns);
@@ -566,6 +603,7 @@ bool evidence_difference(const struct evidence_request *request,
     count_threads(&difference);
     count_host(&difference);
     tell_watchers(&difference);
+    share_servants(&difference);
     bound_foreign(&difference);
     tell_named(&difference);
     free(difference.gone);

@@ -103,6 +103,7 @@ static void foreign(FILE *out, const struct evidence_record *record)
     emit_member(out, "eligible_ns", record->foreign.eligible_ns, &first);
     emit_member(out, "ended_ns", record->foreign.ended_ns, &first);
     emit_member(out, "kernel_ns", record->foreign.kernel_ns, &first);
+    emit_member(out, "served_ns", record->foreign.served_ns, &first);
     emit_member(out, "unexplained_ns", record->foreign.unexplained_ns, &first);
     fputs(",\"named\":[", out);
     for (size_t i = 0; i < record->foreign.n_named; i++) {

@@ -14,7 +14,7 @@ struct evidence_named {
     char name[EVIDENCE_NAME_MAX + 16];
     char unit[EVIDENCE_UNIT_MAX];
     int64_t pid, pid_ns, cpu_ns, processes; /* pid_ns: the time of pid alone */
-    bool ended, kernel;                     /* all of them */
+    bool ended, kernel, servant;            /* all of them */
 };
 
 struct evidence_record {
@@ -28,7 +28,7 @@ struct evidence_record {
         size_t n_threads;
     } subject;
     struct {
-        int64_t cpu_ns, eligible_ns, ended_ns, kernel_ns, unexplained_ns;
+        int64_t cpu_ns, eligible_ns, ended_ns, kernel_ns, served_ns, unexplained_ns;
         struct evidence_named named[EVIDENCE_NAMED_MAX];
         size_t n_named;
     } foreign;

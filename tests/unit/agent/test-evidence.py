@@ -250,6 +250,29 @@ def test_kernel_threads_that_serve_the_subject():
         equal(set(named(record)), {"vhost-4", "vhost-40"})
 
 
+def test_threads_of_the_kernel_are_shared_out():
+    """Of what they wrote back, the subject did 300 of 400; md0_resync has work of its own."""
+    with Tree() as tree:
+
+        def state(run):
+            tree.process(40, "vm", sched=(300 * run, 0))
+            tree.process(50, "dd", sched=(40 * run, 0))
+            tree.process(60, "kworker/u8:0", parent=2, kernel=True, sched=(80 * run, 0))
+            tree.process(61, "md0_resync", parent=2, kernel=True, sched=(60 * run, 0))
+            tree.process(62, "kworker/fake", sched=(0, 0))
+            tree.busy(run // MS * 100)
+
+        state(0)
+        record = between(tree, lambda: state(MS), pids=[40])
+        foreign = members(record, "foreign")
+        foreign.pop("unexplained_ns")
+        equal(foreign, {
+            "cpu_ns": 120 * MS, "eligible_ns": 180 * MS, "ended_ns": 0, "kernel_ns": 140 * MS, "served_ns": 60 * MS,
+        })  # fmt: skip
+        equal([(e["name"], e["cpu_ns"]) for e in record["foreign"]["named"]],
+              [("md0_resync", 60 * MS), ("dd", 40 * MS), ("kworker/u8:0", 20 * MS)])  # fmt: skip
+
+
 def grow(tree, cgroup_of=lambda pid: None):
     """Three processes that did something."""
 
