@@ -12,12 +12,15 @@
 #include "run/stopby.h"
 #include "run/tuning.h"
 #include "store/steer.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/fault.h"
 #include "util/log.h"
 #include "util/text.h"
 
 enum { SPACE_MIN_MIB = 64 };
+
+static const gint64 tune_limit_ns = 600 * CLOCK_NS_PER_S;
 
 /* The base of each guest is read once before the first block: the first run must not be the one
  * that finds the host's page cache cold. Reading for the digest does that, but a known digest is
@@ -252,12 +255,24 @@ static gboolean run_tuned(Engine *engine, CampaignTotals *totals, GError **error
            run_queue(engine, &stopby, &eta, totals, error);
 }
 
+/* Units may take their time to stop or start: before that a sign of life that says how long. */
+static void tell_tuning(const Engine *engine)
+{
+    const CampaignOptions *options = engine->options;
+
+    if (options->alive != NULL && tune_wants_any(&engine->plan->tune))
+        options->alive(options->alive_data, tune_limit_ns);
+}
+
 /* However it ends, the host is given back; the first error counts. */
 static gboolean tune_and_run(Engine *engine, CampaignTotals *totals, GError **error)
 {
     g_autoptr(Tuning) tuning = NULL;
-    gboolean ok = tune_host(engine, &tuning, error) && run_tuned(engine, totals, error);
+    gboolean ok;
 
+    tell_tuning(engine);
+    ok = tune_host(engine, &tuning, error) && run_tuned(engine, totals, error);
+    tell_tuning(engine);
     g_clear_pointer(&tuning, tuning_free);
     return give_back(engine->store, ok ? error : NULL) && ok;
 }
