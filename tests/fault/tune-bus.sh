@@ -139,7 +139,7 @@ version: 1
 plan: tuned
 axes: {hypervisor: [bare]}
 workloads: [test.spin1s]
-repeat: {boots: 1, samples: 2}
+repeat: {boots: 1, samples: 3}
 idle: off
 evidence: off
 tune: {stop: [apt-daily.timer, logrotate.timer], sleep: inhibit, isolate: on, cpus: 2-3}
@@ -155,14 +155,26 @@ is "sleep is inhibited as long as it lasts" "$(log)" \
  init.scope,released sleep,cpus init.scope,cpus user.slice,cpus system.slice,start logrotate.timer,start apt-daily.timer"
 is "all is as it was" "$(shown | sed 's/ [a-z]*\.[a-z]*\.cpus=\( \|$\)/\1/g')" "$before"
 
-# A signal in the middle.
+# A signal in the middle. Until then the threads that D-Bus brings sleep.
+switches() {
+    awk '/ctxt_switches/ {print FILENAME, $0}' "/proc/$campaign"/task/*/status
+}
 anew
-"$vmatrix" --db "$state/vmatrix.db" --inventory "$state/inventory.yaml" run "$state/plan.yaml" >"$state/out" 2>"$state/err" &
+VMATRIX_FAULT_TRACE=$state/trace "$vmatrix" --db "$state/vmatrix.db" --inventory "$state/inventory.yaml" run "$state/plan.yaml" >"$state/out" 2>"$state/err" &
 campaign=$!
 for _ in {1..300}; do
-    [[ $(log) == *"cpus init.scope"* && $(sql "SELECT count(*) FROM run WHERE state = 'running'") == 1 ]] && break
+    ! grep -qs measure-before "$state/trace" || break
     sleep 0.1
 done
+sleep 0.3
+from=$(switches)
+sleep 1
+to=$(switches)
+if grep -q measure-after "$state/trace"; then
+    skip "nothing of it wakes up while a subject is measured" "the invocation ended too early"
+else
+    is "nothing of it wakes up while a subject is measured" "$to" "$from"
+fi
 kill -TERM "$campaign"
 wait "$campaign"
 is "ended by a signal, it gives everything back" "$? $(shown | sed 's/ [a-z]*\.[a-z]*\.cpus=\( \|$\)/\1/g')" "130 $before"
