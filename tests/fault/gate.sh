@@ -129,7 +129,7 @@ fi
 # ---- the disk ----
 
 cat >"$state/test-disk-hog" <<END
-#!$(readlink -f "$(command -v python3)")
+#!$(python3 -c 'import sys; print(sys.executable)')
 END
 cat >>"$state/test-disk-hog" <<'END'
 import os, sys
