@@ -489,12 +489,16 @@ static void count_cpus(struct difference *difference)
     for (int cpu = 0; cpu < OS_CPUS_MAX; cpu++) {
         const struct evidence_cpu *before = &difference->before->host.cpus[cpu];
         const struct evidence_cpu *after = &difference->after->host.cpus[cpu];
+        int64_t busy;
 
         if (!before->online || !after->online ||
             !evidence_cpus_have(&difference->request->cpus, cpu))
             continue;
         evidence_cpus_add(&record->cpus, cpu);
-        add(&record->cpu.busy_ns, busy_ns(before, after, record->span_ns));
+        busy = busy_ns(before, after, record->span_ns);
+        if (difference->after->self > 0) /* not of made-up files, which have a time of their own */
+            busy = smaller(busy, record->span_ns);
+        add(&record->cpu.busy_ns, busy);
         add(&record->cpu.steal_ns, larger(after->steal_ns - before->steal_ns, 0));
         add(&record->cpu.irq_ns, larger(after->irq_ns - before->irq_ns, 0));
         add(&record->cpu.softirq_ns, larger(after->softirq_ns - before->softirq_ns, 0));

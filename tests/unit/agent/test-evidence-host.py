@@ -271,7 +271,8 @@ def test_the_host_is_read():
         reader.begin(",".join(map(str, CPUS)))
         record = reader.finish()
     equal(record["cpus"].replace("-", ",").split(",")[0], str(CPUS[0]))
-    true(record["cpu"]["busy_ns"] > 0, record["cpu"])
+    true(0 < record["cpu"]["busy_ns"] <= record["span_ns"] * len(CPUS), record["cpu"])
+    true(record["foreign"]["cpu_ns"] <= record["span_ns"] * len(CPUS), record["foreign"])
     equal("psi" in record, os.path.exists("/proc/pressure/cpu"))
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         told = "cpu MHz" in file.read()
