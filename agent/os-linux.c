@@ -132,16 +132,62 @@ bool os_pin(int cpu)
 
 /* --- memory --- */
 
+static bool read_number(const char *folder, const char *group, const char *file,
+                        uint64_t *ret_number)
+{
+    char path[1024], text[64], *end;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s%s/%s", folder, group, file) >= sizeof(path))
+        return false;
+    read_text(path, text, sizeof(text));
+    *ret_number = strtoull(text, &end, 10);
+    return end != text;
+}
+
+/* What the control group that we are in leaves us, as on bare; UINT64_MAX without a limit. */
+static uint64_t group_memory_left(void)
+{
+    static const struct {
+        const char *key, *folder, *limit, *used;
+    } kinds[] = {
+        {":memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"},
+        {"0::", "/sys/fs/cgroup", "memory.max", "memory.current"},
+        {"0::", "/sys/fs/cgroup/unified", "memory.max", "memory.current"},
+    };
+    uint64_t left = UINT64_MAX, limit, used;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        char text[4096], *group;
+
+        /* "4:memory:/PATH", "0::/PATH" */
+        read_text("/proc/self/cgroup", text, sizeof(text));
+        group = strstr(text, kinds[i].key);
+        group = group != NULL ? strchr(group + 1, '/') : NULL;
+        if (group == NULL)
+            continue;
+        group[strcspn(group, "\n")] = '\0';
+        if (!read_number(kinds[i].folder, group, kinds[i].limit, &limit) ||
+            !read_number(kinds[i].folder, group, kinds[i].used, &used))
+            continue;
+        limit = limit > used ? limit - used : 0;
+        left = limit < left ? limit : left;
+    }
+    return left;
+}
+
 uint64_t os_memory_available(void)
 {
     char text[4096], *value;
     struct sysinfo info;
+    uint64_t left = group_memory_left(), host = 0;
 
     read_text("/proc/meminfo", text, sizeof(text));
     value = line_value(text, "MemAvailable", ": ");
     if (value != NULL)
-        return strtoull(value, NULL, 10) * 1024;
-    return sysinfo(&info) == 0 ? (uint64_t)info.freeram * info.mem_unit : 0;
+        host = strtoull(value, NULL, 10) * 1024;
+    else if (sysinfo(&info) == 0)
+        host = (uint64_t)info.freeram * info.mem_unit;
+    return host < left ? host : left;
 }
 
 /* --- kernel work --- */

@@ -62,6 +62,26 @@ vm run "$state/plan.yaml"
 is "a plan with caches warm ends well" "$status" 0 || note "$err"
 is "every run is done and clean" "$(sql "SELECT count(*), sum(verdict = 'clean') FROM run")" "6,6"
 
+# A bare cell has the memory that a guest would have: a workload that needs more says so, and is not killed.
+cat >"$state/plan.yaml" <<'END'
+version: 1
+plan: little
+axes: {hypervisor: [bare]}
+memory: 64MiB
+workloads: [memory.copy]
+repeat: {boots: 1, samples: 2}
+idle: off
+evidence: {verdict: flag}
+END
+if [[ $group == none ]]; then
+    skip "a bare cell with little memory" "no control groups"
+else
+    vm run "$state/plan.yaml"
+    like "a bare cell with little memory says so" \
+        "$(sql "SELECT reason FROM invocation WHERE workload = 'memory.copy' AND state <> 'done'")" \
+        "needs [0-9]+ MiB of free memory, and [0-6]?[0-9] MiB are there"
+fi
+
 facts=$("$vmatrix" --db "$state/vmatrix.db" --inventory "$state/inventory.yaml" host show --json |
     python3 -c 'import json, sys; print("\n".join(sorted(f["name"] for f in json.load(sys.stdin))))')
 # The run's folder and this campaign's start are known to a campaign alone.
