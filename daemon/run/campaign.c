@@ -246,7 +246,7 @@ static gboolean run_tuned(Engine *engine, CampaignTotals *totals, GError **error
     g_auto(Eta) eta = {0};
     StopBy stopby;
 
-    if (!engine_note_temperature(engine, error))
+    if (!engine_note_temperature(engine, "", error))
         return FALSE;
     warm_bases(engine);
     eta_init(&eta, engine->matrix->n_cells);

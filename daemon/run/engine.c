@@ -155,8 +155,8 @@ static gboolean earlier_temperature(Engine *engine, gint *ret_mc, GError **error
 {
     g_autoptr(StoreQuery) query = store_query_new(
         engine->store,
-        "SELECT f.value FROM run_fact f JOIN run r ON r.id = f.run_id "
-        "WHERE r.campaign_id = :c AND f.scope = 'host' AND f.name = :n ORDER BY r.id LIMIT 1",
+        "SELECT value FROM run_fact WHERE campaign = :c AND scope = 'host' AND name = :n "
+        "ORDER BY run LIMIT 1",
         error);
     StoreStep step;
 
@@ -169,9 +169,9 @@ static gboolean earlier_temperature(Engine *engine, gint *ret_mc, GError **error
     return TRUE;
 }
 
-gboolean engine_note_temperature(Engine *engine, GError **error)
+gboolean engine_note_temperature(Engine *engine, const char *root, GError **error)
 {
-    if (!temperature_read("", &engine->temperature_mc))
+    if (!temperature_read(root, &engine->temperature_mc))
         return TRUE;
     if (!earlier_temperature(engine, &engine->temperature_mc, error))
         return FALSE;

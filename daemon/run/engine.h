@@ -34,8 +34,8 @@ void engine_finish(Engine *engine); /* a zeroed one is fine */
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Engine, engine_finish)
 
 /* What the gate compares temperatures with: as it was when the campaign began, also where that was
- * an earlier start of it. A fact of every run. */
-gboolean engine_note_temperature(Engine *engine, GError **error);
+ * an earlier start of it. A fact of every run. root: "" is the real one. */
+gboolean engine_note_temperature(Engine *engine, const char *root, GError **error);
 
 /* Read the host's facts anew, over those that are known. */
 void engine_read_host(Engine *engine);

@@ -97,6 +97,30 @@ gives 3 '"check": "host-key"' --inventory broken.yaml doctor --json
 gives 2 '^vmatrix: site-wrong.yaml:2:9' doctor --inventory site-wrong.yaml
 VMATRIX_AGENT=/nowhere gives 3 '^missing +agent ' doctor
 
+# ---- the gate ----
+cat > gate.yaml <<'END'
+version: 1
+plan: gate
+axes:
+  hypervisor: [bare]
+workloads: [test.noop]
+idle: {settle: 100ms, cpu-busy: 100%, run-queue: 100000, cpu-pressure: 100%, io-pressure: 100%, memory-pressure: 100%,
+  disk-busy: 100%, disk-rate: 1TB, network-rate: 1TB, temperature: 1000K, guests: ignore, chores: ignore}
+END
+gives 0 '^A run would begin: it was quiet for 0.10 s' host gate gate.yaml
+holds 'host gate: a row a signal' test "$(grep -cE ' (ok|absent|ignored)$' out)" = 11
+gives 0 '"signal": "guests"' host gate gate.yaml --json
+# A package manager is one by its name, however little it does.
+cp /bin/sleep apt-get
+./apt-get 60 &
+chore=$!
+sed -i 's/chores: ignore/chores: wait/' gate.yaml
+gives 4 "package manager apt-get \\(pid $chore\\)" host gate gate.yaml
+kill $chore
+wait $chore
+sed 's/guests: ignore/guests: no/' gate.yaml > gate-wrong.yaml
+gives 2 'gate-wrong.yaml:7:[0-9]+: guests: "no" is not known' host gate gate-wrong.yaml
+
 # ---- a killed run is a cut-short one ----
 sed 's/boots: 2/boots: 40/; s/samples: 3/samples: 500/' plan.yaml > long.yaml
 "$vmatrix" run long.yaml > out 2> err &

@@ -23,6 +23,28 @@ static void test_step_line(void)
     g_assert_cmpstr(unknown, ==, "[ 3/12] block 1  micro qemu 2  idle wait");
 }
 
+static void test_waiting_line(void)
+{
+    static const char what[] = "guest mint (qemu-kvm, pid 12); CPU busy 51 % (3.0 % allowed): dd";
+    g_autofree char *whole = progress_waiting_line(0, &run, what, &totals);
+    g_autofree char *narrow = progress_waiting_line(79, &run, what, &totals);
+    g_autofree char *odd = progress_waiting_line(0, &run, "\033[2J", &totals);
+
+    g_assert_cmpstr(whole, ==,
+                    "[ 3/12] block 1  guest=micro hypervisor=qemu vcpus=2  waits: guest mint "
+                    "(qemu-kvm, pid 12); CPU busy 51 % (3.0 % allowed): dd");
+    /* Who it is matters more than which cell waits. */
+    g_assert_cmpstr(
+        narrow, ==,
+        "[ 3/12] block 1  micro qemu 2  waits: guest mint (qemu-kvm, pid 12); CPU busy 5");
+    g_assert_null(strchr(odd, '\033'));
+    for (guint width = 1; width <= 120; width++) {
+        g_autofree char *line = progress_waiting_line(width, &run, what, &totals);
+
+        g_assert_cmpint(g_utf8_strlen(line, -1), <=, width);
+    }
+}
+
 static void test_step_line_narrow(void)
 {
     static const StoreRun other = {
@@ -102,6 +124,7 @@ static void test_redraw(void)
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/progress/waiting-line", test_waiting_line);
     g_test_add_func("/progress/step-line", test_step_line);
     g_test_add_func("/progress/step-line-narrow", test_step_line_narrow);
     g_test_add_func("/progress/finished-line", test_finished_line);

@@ -97,6 +97,19 @@ static char *orphan_owner(Hypervisor *hv, const char *uuid)
     return NULL;
 }
 
+/* Whether the hypervisor says that a domain of this name runs. */
+static gboolean is_running(Hypervisor *hv, const char *name)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GPtrArray) names = hv->ops->running(hv, &error);
+    gboolean found = FALSE;
+
+    g_assert_no_error(error);
+    for (guint i = 0; i < names->len; i++)
+        found = found || g_str_equal(g_ptr_array_index(names, i), name);
+    return found;
+}
+
 static void expect_message(const GError *error, const char *part)
 {
     if (strstr(error->message, part) == NULL)
@@ -129,6 +142,7 @@ static void test_killed(void)
     g_assert_cmpint(state_of(hv, domain), ==, HV_STATE_RUNNING);
     owner = orphan_owner(hv, f.spec.uuid);
     g_assert_cmpstr(owner, ==, f.spec.owner);
+    g_assert_true(is_running(hv, domain->name));
     g_assert_true(hv->ops->address(hv, domain, &wait, &address, NULL));
     g_assert_cmpstr(address.host, ==, "127.0.0.1");
     g_assert_cmpuint(address.port, ==, f.spec.forward_port);
@@ -143,6 +157,7 @@ static void test_killed(void)
     g_assert_true(hv->ops->undefine(hv, domain, NULL));
     after = orphan_owner(hv, f.spec.uuid);
     g_assert_null(after);
+    g_assert_false(is_running(hv, domain->name));
 }
 
 static void expect_fact(GHashTable *facts, const char *name, const char *expected)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "run/engine.h"
 #include "store/steer.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -206,6 +207,55 @@ static void test_run_and_flag(Fixture *fixture, gconstpointer data)
     g_ptr_array_unref(watcher.waiting);
 }
 
+/* A tree whose CPU is this warm. */
+static char *warm_tree(Fixture *fixture, const char *mc)
+{
+    g_autofree char *zone =
+        g_build_filename(fixture->folder, mc, "sys/class/thermal/thermal_zone0", NULL);
+    g_autofree char *type = g_build_filename(zone, "type", NULL);
+    g_autofree char *temp = g_build_filename(zone, "temp", NULL);
+
+    g_assert_cmpint(g_mkdir_with_parents(zone, 0700), ==, 0);
+    write_file(type, "x86_pkg_temp\n", 0600);
+    write_file(temp, mc, 0600);
+    return g_build_filename(fixture->folder, mc, NULL);
+}
+
+/* *ret_mc: what the gate of this campaign compares with, at a start with the host this warm. */
+static void start_warm(Fixture *fixture, gint64 campaign, const char *mc, gint *ret_mc)
+{
+    CampaignOptions options = fixture_options(fixture);
+    g_autofree char *root = warm_tree(fixture, mc);
+    g_autoptr(GError) error = NULL;
+    g_auto(Engine) engine = {0};
+    g_auto(StoreRun) claimed = {0};
+    StoreClaim claim;
+
+    g_assert_true(engine_init(&engine, fixture->store, campaign, &options, &error));
+    g_assert_true(engine_note_temperature(&engine, root, &error));
+    g_assert_no_error(error);
+    g_assert_true(engine.has_temperature);
+    *ret_mc = engine.temperature_mc;
+    g_assert_true(store_run_claim(fixture->store, campaign, "boot", &claimed, &claim, &error));
+    g_assert_true(store_facts_add(fixture->store, claimed.id, "host", engine.host_facts, &error));
+    g_assert_no_error(error);
+}
+
+/* The campaign's first start counts, also after the daemon was started anew. */
+static void test_temperature(Fixture *fixture, gconstpointer data)
+{
+    g_autofree char *text = g_strconcat(plan_head, hour, NULL);
+    gint64 first = fixture_submit(fixture, text), second = fixture_submit(fixture, text);
+    gint mc = 0;
+
+    start_warm(fixture, first, "40000", &mc);
+    g_assert_cmpint(mc, ==, 40000);
+    start_warm(fixture, first, "70000", &mc);
+    g_assert_cmpint(mc, ==, 40000);
+    start_warm(fixture, second, "55000", &mc);
+    g_assert_cmpint(mc, ==, 55000);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -214,7 +264,7 @@ int main(int argc, char **argv)
     } tests[] = {
         {"/gate-campaign/pause", test_pause},      {"/gate-campaign/cancel", test_cancel},
         {"/gate-campaign/stop-by", test_stop_by},  {"/gate-campaign/fail", test_fail},
-        {"/gate-campaign/run", test_run_and_flag},
+        {"/gate-campaign/run", test_run_and_flag}, {"/gate-campaign/temperature", test_temperature},
     };
 
     fixture_begin(&argc, &argv);
