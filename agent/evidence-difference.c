@@ -19,8 +19,8 @@ struct difference {
     struct evidence_record *record;
     int64_t cpu_ns[EVIDENCE_ROLES];  /* of each role */
     int64_t away_ns[EVIDENCE_ROLES]; /* the part that may have been on other CPUs */
-    int64_t reported_ns[EVIDENCE_ROLES], reaped_ns[EVIDENCE_ROLES]; /* ended, by two accounts */
-    struct gone *gone;                                              /* by pid, ascending */
+    int64_t *reported_ns;            /* of each process of after: of its ended children */
+    struct gone *gone;               /* by pid, ascending */
     size_t n_gone;
     int64_t servants_ns;          /* the part of eligible_ns by them */
     struct evidence_named *named; /* foreign */
@@ -293,15 +293,32 @@ static const struct evidence_process *relative_of(const struct difference *diffe
     return NULL;
 }
 
+/* Who reaped it, or will have its time from who did; NULL: nobody is known. */
+static const struct evidence_process *living_ancestor(const struct difference *difference,
+                                                      const struct gone *gone)
+{
+    for (int depth = 0; gone != NULL && depth < 64; depth++) {
+        const struct evidence_process *parent = evidence_find(difference->after, gone->task.parent);
+
+        if (parent != NULL)
+            return parent;
+        gone = find_gone(difference, gone->task.parent);
+    }
+    return NULL;
+}
+
 static void count_gone(struct difference *difference, const struct gone *gone)
 {
     const struct evidence_process *relative = relative_of(difference, gone);
     bool itself = relative != NULL && relative->pid == gone->task.pid;
+    const struct evidence_process *heir = living_ancestor(difference, gone);
     enum evidence_role role = relative == NULL ? EVIDENCE_FOREIGN : relative->role;
     struct evidence_time now = {gone->task.cpu_ns, gone->task.cpu_ns, gone->task.cpu_ns};
     int64_t ns = time_between(difference, itself ? &relative->time : NULL, &now);
 
-    difference->reported_ns[role] += ns;
+    difference->cpu_ns[role] += ns;
+    if (heir != NULL)
+        difference->reported_ns[heir - difference->after->processes] += ns;
     if (role == EVIDENCE_FOREIGN) {
         /* What init and the kernel started is not of their unit. */
         bool related = relative != NULL && (itself || relative->pid > 2);
@@ -369,45 +386,43 @@ static void name_children(struct difference *difference, const struct evidence_p
     add_eligible(difference, &one);
 }
 
-/* name: each foreign one's children are named; else only what they all reaped is known. */
-static void count_reaped(struct difference *difference, bool name)
+/* What a parent reaped beyond what was reported. A report lacks what its task ran since the
+ * kernel last looked, up to a tick: of a thousand short ones, all. Both figures of the parent are
+ * rounded down. */
+static void count_reaped(struct difference *difference, bool all_is_reaped)
 {
     int64_t *reaped = reaped_of_each(difference);
+    int64_t rounding = all_is_reaped ? 0 : 2 * difference->after->tick_ns;
 
     for (size_t i = 0; reaped != NULL && i < difference->after->n_processes; i++) {
         const struct evidence_process *parent = &difference->after->processes[i];
+        int64_t more = reaped[i] - difference->reported_ns[i];
 
-        if (reaped[i] <= 0 || (parent->role == EVIDENCE_FOREIGN && !parent->meets))
+        if (more <= rounding || (parent->role == EVIDENCE_FOREIGN && !parent->meets))
             continue;
-        difference->reaped_ns[parent->role] += reaped[i];
-        if (name && parent->role == EVIDENCE_FOREIGN)
-            name_children(difference, parent, reaped[i]);
+        difference->record->sources |= EVIDENCE_FROM_CHILDREN;
+        difference->cpu_ns[parent->role] += more;
+        if (parent->role == EVIDENCE_FOREIGN)
+            name_children(difference, parent, more);
+        else if (!parent->within)
+            difference->away_ns[parent->role] += more;
     }
-    difference->record->sources |= EVIDENCE_FROM_CHILDREN;
     free(reaped);
 }
 
 static void count_ended(struct difference *difference)
 {
-    unsigned sources = difference->after->sources;
-    bool reported = (sources & EVIDENCE_FROM_TASKSTATS) != 0;
-    bool all = reported && (sources & EVIDENCE_TASKSTATS_LOST) == 0;
-    struct evidence_named missing;
+    bool reported = (difference->after->sources & EVIDENCE_FROM_TASKSTATS) != 0;
 
     gather_gone(difference);
-    for (size_t i = 0; i < difference->n_gone; i++)
+    difference->reported_ns = calloc(difference->after->n_processes + 1, sizeof(int64_t));
+    difference->failed |= difference->reported_ns == NULL;
+    for (size_t i = 0; !difference->failed && i < difference->n_gone; i++)
         count_gone(difference, &difference->gone[i]);
-    if (!all)
+    if (!reported)
+        difference->record->sources |= EVIDENCE_FROM_CHILDREN;
+    if (!difference->failed)
         count_reaped(difference, !reported);
-    for (int role = 0; role < EVIDENCE_ROLES; role++)
-        difference->cpu_ns[role] +=
-            larger(difference->reported_ns[role], difference->reaped_ns[role]);
-    missing =
-        one_of("ended processes", "", EVIDENCE_ABSENT,
-               difference->reaped_ns[EVIDENCE_FOREIGN] - difference->record->foreign.ended_ns);
-    missing.ended = true;
-    if (reported && missing.cpu_ns > 0)
-        add_eligible(difference, &missing);
 }
 
 /* --- threads of the subject --- */
@@ -611,6 +626,7 @@ bool evidence_difference(const struct evidence_request *request,
     bound_foreign(&difference);
     tell_named(&difference);
     free(difference.gone);
+    free(difference.reported_ns);
     free(difference.named);
     return !difference.failed;
 }

@@ -123,6 +123,7 @@ bool evidence_read(struct evidence_reader *reader, const struct evidence_request
     int64_t begin = os_clock_ns();
 
     ret_snapshot->sources = 0;
+    ret_snapshot->tick_ns = reader->tasks.tick_ns;
     ret_snapshot->n_ended = 0;
     if (!(before == NULL ? read_begin(reader, request, ret_snapshot, reason)
                          : read_end(reader, request, before, ret_snapshot, reason)))

@@ -146,6 +146,7 @@ struct evidence_snapshot {
     int64_t took_ns; /* to read it all */
     int64_t self;    /* this process, 0 where it is not among those that are read */
     int64_t self_ns; /* CPU time it had used at at_ns */
+    int64_t tick_ns; /* of the kernel's figures in ticks */
     unsigned sources;
     struct evidence_process *processes; /* by pid, ascending */
     size_t n_processes, room_processes;

@@ -156,28 +156,41 @@ static void test_not_on_the_subjects_cpus(void)
 }
 
 /* What the parents reaped fills the gap; what was reported keeps its name. */
-static void test_lost_reports(void)
+static void test_reports_lack_something(void)
 {
     g_autofree Case *c = case_new(50 * MS, 100 * MS);
     const struct evidence_record *record;
 
-    c->after.sources |= EVIDENCE_TASKSTATS_LOST;
     add_ended(c, 60, 50, TRUE, 30 * MS);
+    add_ended(c, 62, 61, TRUE, 5 * MS); /* 61 reaped it, and 50 has reaped 61 */
+    add_ended(c, 61, 50, TRUE, 1 * MS);
     record = difference(c);
     g_assert_cmpint(record->foreign.ended_ns, ==, 150 * MS);
-    assert_named(record, 0, "ended processes", "", 120 * MS, 1);
-    assert_named(record, 1, "p60", "u50.service", 30 * MS, 1);
+    assert_named(record, 0, "children of p50", "u50.service", 64 * MS, 1);
+    assert_named(record, 1, "children of p1", "", 50 * MS, 1);
+    assert_named(record, 2, "p60", "u50.service", 30 * MS, 1);
     g_assert_true(record->sources & EVIDENCE_FROM_CHILDREN);
 }
 
-/* Where all was reported, what was reaped says nothing new. */
-static void test_no_time_is_counted_twice(void)
+/* The parent's two figures are in ticks: less than two of them is nothing. */
+static void test_rounding_is_nobodys(void)
 {
-    g_autofree Case *c = case_new(50 * MS, 100 * MS);
+    g_autofree Case *c = case_new(0, 50 * MS);
 
+    c->after.tick_ns = 10 * MS;
     add_ended(c, 60, 50, TRUE, 30 * MS);
     g_assert_cmpint(difference(c)->foreign.ended_ns, ==, 30 * MS);
     g_assert_false(c->record.sources & EVIDENCE_FROM_CHILDREN);
+}
+
+static void test_what_the_subject_reaped(void)
+{
+    g_autofree Case *c = case_new(0, 0);
+
+    c->is[1].children_ns = 80 * MS;
+    add_ended(c, 60, 40, TRUE, 30 * MS);
+    g_assert_cmpint(difference(c)->subject.cpu_ns, ==, (200 + 80) * MS);
+    g_assert_cmpint(c->record.foreign.eligible_ns, ==, 0);
 }
 
 static void test_the_readers_own_time(void)
@@ -221,8 +234,9 @@ int main(int argc, char **argv)
     g_test_add_func("/evidence/ended/subject", test_the_subjects_are_its_own);
     g_test_add_func("/evidence/ended/cycle", test_a_cycle_ends);
     g_test_add_func("/evidence/ended/elsewhere", test_not_on_the_subjects_cpus);
-    g_test_add_func("/evidence/ended/lost", test_lost_reports);
-    g_test_add_func("/evidence/ended/once", test_no_time_is_counted_twice);
+    g_test_add_func("/evidence/ended/lacking", test_reports_lack_something);
+    g_test_add_func("/evidence/ended/rounding", test_rounding_is_nobodys);
+    g_test_add_func("/evidence/ended/reaped", test_what_the_subject_reaped);
     g_test_add_func("/evidence/reader", test_the_readers_own_time);
     g_test_add_func("/evidence/cpus", test_lists_of_cpus);
     return g_test_run();

@@ -4,6 +4,7 @@
 compared with what the process says of itself, which no load of the host can change."""
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -188,6 +189,22 @@ def test_children_of_a_bare_subject():
         true("gone" not in record["subject"], record["subject"])
         equal((record["subject"]["processes"], entry(record, "vmx-child")), (1, None))
         true(record["subject"]["cpu_ns"] >= used - SLACK, (record["subject"], used))
+
+
+def test_a_thousand_short_ones():
+    """Each ends before the kernel has looked at it once; together they are what their parent reaped."""
+    with Reader() as reader:
+        reader.begin(",".join(map(str, CPUS)), [os.getpid()])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for _ in range(1000):
+            if (pid := os.fork()) == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        record = reader.finish()
+    used = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * SECOND
+    own = sum(t["cpu_ns"] for t in record["subject"]["threads"] if t["tid"] == os.getpid())
+    near(record["subject"]["cpu_ns"] - own, used, "short children")
 
 
 def test_the_observer_is_told_apart():
