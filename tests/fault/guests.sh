@@ -30,7 +30,7 @@ memory: 256MiB
 workloads: [test.noop]
 repeat: {boots: 1, samples: 3, sample-time: 1ms}
 idle: off
-evidence: {verdict: flag}
+evidence: off
 limits: {boot: 40s, invocation: 15s, attempts: 1}
 END
 
