@@ -222,8 +222,7 @@ static gboolean read_level(PlanAxis *axis, const Node *name, const Node *value, 
 
 static gboolean fail_plain_list(const PlanAxis *axis, const Node *value, GError **error)
 {
-    static const char *const names[] = {"hypervisor", "guest",    "vcpus",
-                                        "memory",     "emulator", NULL};
+    static const char *const names[] = {"hypervisor", "guest", "vcpus", "memory", "emulator", NULL};
     g_autofree char *hint = node_suggest(axis->name, names, "axes that can be lists");
 
     return node_fail(value, error,

@@ -4,6 +4,7 @@
 Usage: test-host-show.py VMATRIX SOURCE-ROOT"""
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,34 @@ def judge_words(home):
     return wrong
 
 
+def judge_narrow(home):
+    """On a terminal of 50 columns nothing is cut either."""
+    report = show(f"{SOURCE}/tests/data/host/xeon", home).stdout
+    master, slave = pty.openpty()
+    env = dict(os.environ, VMATRIX_HOST_ROOT=f"{SOURCE}/tests/data/host/xeon", HOME=home, XDG_CONFIG_HOME=home,
+               XDG_DATA_HOME=home, COLUMNS="50", NO_COLOR="1")
+    env.pop("VMATRIX_INVENTORY", None)
+    with subprocess.Popen([VMATRIX, "host", "show"], env=env, stdout=slave, stdin=subprocess.DEVNULL) as process:
+        os.close(slave)
+        data = b""
+        while True:
+            try:
+                block = os.read(master, 65536)
+            except OSError:  # Linux says so at the end
+                break
+            if not block:
+                break
+            data += block
+        os.close(master)
+    narrow = data.decode().replace("\r", "")
+    wrong = [f"too long: {line}" for line in narrow.splitlines() if len(line) > 50]
+    if process.returncode != 0:
+        wrong.append(f"exit status {process.returncode}")
+    if "".join(narrow.split()) != "".join(report.split()):
+        wrong.append("it has other text than at 80 columns")
+    return wrong
+
+
 def judge_secrets(home):
     wrong = []
     for options in ([], ["--json"], ["--format", "csv"]):
@@ -73,6 +102,7 @@ def main():
     with tempfile.TemporaryDirectory() as home:
         results = [(f"tree {tree}", judge(tree, home)) for tree in TREES]
         results.append(("words", judge_words(home)))
+        results.append(("narrow", judge_narrow(home)))
         results.append(("secrets", judge_secrets(home)))
     print(f"1..{len(results)}")
     for number, (name, wrong) in enumerate(results, 1):
