@@ -82,7 +82,7 @@ static void read_cpus(struct evidence_reader *reader, struct evidence_snapshot *
 static bool read_begin(struct evidence_reader *reader, const struct evidence_request *request,
                        struct evidence_snapshot *snapshot, char *reason)
 {
-    if (reader->ended >= 0 && !reader->listening)
+    if (reader->ended >= 0 && !reader->listening && !request->no_reports)
         reader->listening = evidence_ended_listen(reader->ended, true);
     evidence_log_skip(reader->log);
     read_cpus(reader, snapshot);

@@ -37,6 +37,7 @@ struct evidence_request {
     int64_t pids[EVIDENCE_PIDS_MAX], n_pids;
     int64_t observers[EVIDENCE_PIDS_MAX], n_observers; /* the reader is one of them */
     char cgroup[OS_PATH_MAX];                          /* "": none */
+    bool no_reports; /* the kernel is not asked to report which tasks end */
 };
 
 enum evidence_role { EVIDENCE_FOREIGN, EVIDENCE_SUBJECT, EVIDENCE_OBSERVER };

@@ -157,6 +157,18 @@ static bool take_optional_cgroup(const struct json_object *object, struct eviden
     return false;
 }
 
+static bool take_reports(const struct json_object *object, struct evidence_request *request,
+                         char *reason)
+{
+    int64_t reports = 1;
+
+    if (json_find(object, "reports") != NULL &&
+        !request_integer(object, (struct request_range){"reports", 0, 1}, &reports, reason))
+        return false;
+    request->no_reports = reports == 0;
+    return true;
+}
+
 /* The reader itself is an observer too: one place is kept for it. */
 static bool take_begin(const struct json_object *object, struct evidence_request *request,
                        char *reason)
@@ -170,7 +182,7 @@ static bool take_begin(const struct json_object *object, struct evidence_request
         !request_integers(object, (struct request_range){"observer", 1, PID_MAX},
                           EVIDENCE_PIDS_MAX - 1, request->observers, &request->n_observers,
                           reason) ||
-        !take_optional_cgroup(object, request, reason))
+        !take_optional_cgroup(object, request, reason) || !take_reports(object, request, reason))
         return false;
     if (evidence_cpus_parse(cpus, &request->cpus) && !evidence_cpus_empty(&request->cpus))
         return true;

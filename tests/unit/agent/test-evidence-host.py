@@ -207,6 +207,19 @@ def test_a_thousand_short_ones():
     near(record["subject"]["cpu_ns"] - own, used, "short children")
 
 
+def test_no_reports_where_none_are_wanted():
+    with Reader() as reader:
+        for number, wanted in ((1, False), (2, True), (3, False)):
+            reader.send("begin", id=number, cpus=str(CPUS[0]), pids=[], reports=int(wanted))
+            reader.read("begun")
+            reader.send("end", id=number)
+            sources = reader.read("evidence")["sources"]
+            if wanted and "taskstats" not in sources:
+                raise Skip("the kernel does not report to us which tasks end")
+            equal("taskstats" in sources, wanted, number)
+            true(wanted or "children" in sources, sources)
+
+
 def test_the_observer_is_told_apart():
     with Reader() as reader, Burner("vmx-daemon", CPUS[0]) as daemon:
         reader.begin(str(CPUS[0]), observer=[daemon.child.pid])

@@ -566,7 +566,7 @@ MALFORMED = [
     BEGIN + b',"observer":[0]}', BEGIN + b',"observer":[' + b",".join([b"1"] * 256) + b"]}",
     *[BEGIN + b',"cgroup":"' + path + b'"}' for path in
       (b"", b"/", b"x", b"/a/../b", b"/" + b"x" * 2000)],
-    BEGIN + b',"cgroup":7}', b'{"type":"ping"}',
+    BEGIN + b',"reports":2}', BEGIN + b',"reports":false}', BEGIN + b',"cgroup":7}', b'{"type":"ping"}',
 ]  # fmt: skip
 
 
