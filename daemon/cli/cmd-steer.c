@@ -219,9 +219,9 @@ static gboolean retry_one(Store *store, const StoreCampaign *campaign, gboolean 
     if (!store_campaign_retry(store, campaign->id, &count, error))
         return FALSE;
     done->count = count;
-    done->message = g_strdup_printf("campaign %" G_GINT64_FORMAT " (%s): %u run%s queued again",
-                                    campaign->id, campaign->name, count,
-                                    count == 1 ? " that failed is" : "s that failed are");
+    done->message =
+        g_strdup_printf("campaign %" G_GINT64_FORMAT " (%s): %u run%s queued again", campaign->id,
+                        campaign->name, count, count == 1 ? " is" : "s are");
     return TRUE;
 }
 
@@ -236,10 +236,10 @@ const Command command_retry = {
     .name = "retry",
     .arguments = "CAMPAIGN",
     .group = "Queue",
-    .summary = "run again what failed, and nothing else",
-    .about = "Queues each cell and block whose last run failed once more, as a new attempt at\n"
-             "the end of its block. A campaign that had ended is open again; the failed runs\n"
-             "are kept.\n",
+    .summary = "run again what failed or stayed contaminated",
+    .about = "Queues each cell and block whose last run failed, or was contaminated in its last\n"
+             "attempt, once more, as a new attempt at the end of its block. A campaign that\n"
+             "had ended is open again; the earlier runs are kept.\n",
     .example = "vmatrix retry latest",
     .min_words = 1,
     .max_words = 1,

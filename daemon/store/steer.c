@@ -230,12 +230,12 @@ gboolean store_queue_pause(Store *store, gboolean paused, guint *ret_count, GErr
 
 /* ---- retry ---- */
 
-/* Runs that failed and that nothing followed. */
+/* Runs without a clean end that nothing followed: failed, or contaminated in the last attempt. */
 static gboolean list_failed(Store *store, gint64 campaign, GArray **ret_ids, GError **error)
 {
     static const char sql[] =
         "SELECT r.id FROM run r INDEXED BY run_by_state"
-        " WHERE r.campaign_id = ?1 AND r.state = 'done' AND r.verdict = 'failed'"
+        " WHERE r.campaign_id = ?1 AND r.state = 'done' AND r.verdict IN ('failed', 'contaminated')"
         " AND NOT EXISTS (SELECT 1 FROM run l WHERE l.cell_id = r.cell_id AND l.block = r.block"
         "  AND ifnull(l.workload, '') = ifnull(r.workload, '')"
         "  AND (l.attempt, l.interruptions) > (r.attempt, r.interruptions))"
@@ -247,8 +247,8 @@ static gboolean list_failed(Store *store, gint64 campaign, GArray **ret_ids, GEr
 static gboolean reopen(Store *store, gint64 campaign, guint count, GError **error)
 {
     static const char sql[] = "UPDATE campaign SET cancel = 0, stop_at_ns = NULL WHERE id = ?1";
-    g_autofree char *what = g_strdup_printf("retry: %u run%s queued again", count,
-                                            count == 1 ? " that failed is" : "s that failed are");
+    g_autofree char *what =
+        g_strdup_printf("retry: %u run%s queued again", count, count == 1 ? " is" : "s are");
     Steer steer;
 
     if (!read_steer(store, campaign, &steer, error))

@@ -84,7 +84,7 @@ gives 0 '^2 campaigns resumed' resume
 gives 0 '^campaign 2 \(tiny\): cancelled' cancel 2
 gives 2 'has ended: it cannot be cancelled' cancel 2
 gives 2 'has ended: it cannot be paused' pause 2
-gives 0 '0 runs that failed are queued again' retry 2
+gives 0 '0 runs are queued again' retry 2
 gives 2 'no campaign' cancel 99
 gives 0 '^skipped,2' sql --format csv "SELECT state, count(*) FROM run WHERE campaign_id = 2 GROUP BY 1"
 gives 0 'cancelled \(user ' log 2
@@ -112,7 +112,7 @@ holds '… and of what another program writes' \
 holds 'its end was set when it began' \
     test "$(ask "SELECT stop_at_ns > started_ns FROM campaign WHERE id = 1")" = 1
 change "UPDATE run SET verdict = 'failed', reason = 'no answer' WHERE id = $run"
-gives 0 '^campaign 3 \(tiny\): 1 run that failed is queued again' retry 3
+gives 0 '^campaign 3 \(tiny\): 1 run is queued again' retry 3
 holds 'vmatrixd runs it again' \
     wait_until "SELECT group_concat(verdict, '/') FROM run WHERE campaign_id = 3 AND block = 0" failed/clean
 wait_until "SELECT state FROM campaign WHERE id = 3" "done"

@@ -344,6 +344,26 @@ static void test_retry(void)
     fixture_finish(&f);
 }
 
+/* What stayed contaminated is done again too; what has a rerun already is not. */
+static void test_retry_contaminated(void)
+{
+    Fixture f;
+    guint count = 0;
+    gint64 again;
+
+    fixture_init(&f, "cell");
+    fixture_add_campaign(&f);
+    run_one(&f, "contaminated");
+    again = run_one(&f, "contaminated");
+    g_assert_true(store_run_requeue(f.store, again, NULL));
+    g_assert_true(store_campaign_retry(f.store, 1, &count, NULL));
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpint(ask_int(f.store, "SELECT cell_id = (SELECT cell_id FROM run WHERE id = 1) FROM "
+                                     "run WHERE attempt = 2 AND position = 5"),
+                    ==, 1);
+    fixture_finish(&f);
+}
+
 static void test_retry_cancelled(void)
 {
     Fixture f;
@@ -593,6 +613,7 @@ int main(int argc, char **argv)
     g_test_add_func("/steer/cancel-recovered", test_cancel_recovered);
     g_test_add_func("/steer/interruptions-cap", test_interruptions_cap);
     g_test_add_func("/steer/retry", test_retry);
+    g_test_add_func("/steer/retry-contaminated", test_retry_contaminated);
     g_test_add_func("/steer/retry-cancelled", test_retry_cancelled);
     g_test_add_func("/steer/stop-at", test_stop_at);
     g_test_add_func("/steer/durations", test_durations);
