@@ -216,9 +216,11 @@ static gboolean divide(const char *folder, const char *controller, char **ret_wh
         code = put(path, add);
     if (code == 0)
         return TRUE;
-    *ret_why = g_strdup_printf("%s: cannot hand on the controller %s: %s; start vmatrix as a "
-                               "service, or by \"systemd-run --scope -p Delegate=yes\"",
-                               folder, controller, g_strerror(code));
+    *ret_why = g_strdup_printf(
+        "%s: cannot hand on the controller %s: %s; start vmatrix as a "
+        "service, or by \"systemd-run --scope -p Delegate=yes\" (with --user where you "
+        "are not root)",
+        folder, controller, g_strerror(code));
     return FALSE;
 }
 

@@ -132,39 +132,18 @@ static cpu_set_t *read_affinity(gsize *ret_size)
     return NULL;
 }
 
-/* The first n allowed CPUs as a list; *ret_found says how many there were. */
-static char *list_cpus(guint n, guint *ret_found)
+char *host_cpus_allowed(void)
 {
     GString *list = g_string_new(NULL);
-    guint found = 0;
     gsize size = 0;
     cpu_set_t *set = read_affinity(&size);
 
-    for (guint cpu = 0; cpu < size * 8 && found < n; cpu++) {
-        if (!CPU_ISSET_S(cpu, size, set))
-            continue;
-        g_string_append_printf(list, found > 0 ? ",%u" : "%u", cpu);
-        found++;
-    }
+    for (guint cpu = 0; cpu < size * 8; cpu++)
+        if (CPU_ISSET_S(cpu, size, set))
+            g_string_append_printf(list, list->len > 0 ? ",%u" : "%u", cpu);
     if (set != NULL)
         CPU_FREE(set);
-    *ret_found = found;
     return g_string_free(list, FALSE);
-}
-
-char *host_cpus_allowed(void)
-{
-    guint found;
-
-    return list_cpus(G_MAXUINT, &found);
-}
-
-char *host_cpus_first(guint n)
-{
-    guint found;
-    g_autofree char *list = list_cpus(n, &found);
-
-    return found == n ? g_steal_pointer(&list) : NULL;
 }
 
 gboolean host_free_space(const char *path, guint64 *ret_bytes, GError **error)

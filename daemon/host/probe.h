@@ -16,9 +16,6 @@ void host_facts_filesystem(const char *root, const char *role, const char *path,
 /* List of the CPUs this process may use, in order ("0,1,5"); transfer full. */
 char *host_cpus_allowed(void);
 
-/* The first n of them as a list, or NULL when there are fewer. Transfer full. */
-char *host_cpus_first(guint n);
-
 /* Free bytes on the file system of path (an existing file or folder), or its nearest existing
  * parent. */
 gboolean host_free_space(const char *path, guint64 *ret_bytes, GError **error);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "util/cpulist.h"
 #include "util/io.h"
 
 /* /proc/cpuinfo is the largest that is read: 2 KB a CPU. */
@@ -51,9 +50,4 @@ char *tree_field(const char *text, const char *key, char separator)
         return mark[1] != '\0' ? unquote(mark + 1) : NULL;
     }
     return NULL;
-}
-
-GArray *tree_cpu_list(const char *text)
-{
-    return cpulist_parse(text);
 }

@@ -14,6 +14,3 @@ char *tree_read_whole(const char *root, const char *path, GError **error);
 /* Value of the first line "key<white space>: value" or "key=value" of text (quotes around the value
  * are taken off), or NULL. Transfer full. */
 char *tree_field(const char *text, const char *key, char separator);
-
-/* "0-2,5" as an array of guint: 0, 1, 2, 5. NULL when text is not such a list. Transfer full. */
-GArray *tree_cpu_list(const char *text);

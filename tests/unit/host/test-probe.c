@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/probe.h"
-#include "host/tree.h"
 #include "host/virtualisation.h"
+#include "util/cpulist.h"
 #include "util/error.h"
 
 typedef struct {
@@ -340,7 +341,7 @@ static void test_signatures(void)
 
 static void check_list(const char *text, const char *expected)
 {
-    g_autoptr(GArray) list = tree_cpu_list(text);
+    g_autoptr(GArray) list = cpulist_parse(text);
     g_autoptr(GString) back = g_string_new(NULL);
 
     g_assert_nonnull(list);
@@ -356,7 +357,7 @@ static void test_cpu_list(void)
     check_list("0", "0 ");
     check_list("0-2,5,7-8", "0 1 2 5 7 8 ");
     for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
-        g_autoptr(GArray) list = tree_cpu_list(bad[i]);
+        g_autoptr(GArray) list = cpulist_parse(bad[i]);
 
         g_assert_null(list);
     }
@@ -367,16 +368,12 @@ static void test_affinity(void)
     g_autofree char *all = host_cpus_allowed();
     g_auto(GStrv) cpus = g_strsplit(all, ",", -1);
     guint n = g_strv_length(cpus);
-    g_autofree char *one = host_cpus_first(1);
-    g_autofree char *every = host_cpus_first(n);
-    g_autofree char *more = host_cpus_first(n + 1);
     cpu_set_t set;
 
     g_assert_cmpint(sched_getaffinity(0, sizeof set, &set), ==, 0);
     g_assert_cmpuint(n, ==, (guint)CPU_COUNT(&set));
-    g_assert_cmpstr(one, ==, cpus[0]);
-    g_assert_cmpstr(every, ==, all);
-    g_assert_null(more);
+    for (guint i = 0; i < n; i++)
+        g_assert_true(CPU_ISSET(atoi(cpus[i]), &set));
 }
 
 static void test_free_space(void)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host/probe.h"
-#include "host/tree.h"
+#include "util/cpulist.h"
 
 typedef struct {
     const char *name;
@@ -102,7 +102,7 @@ static void test_parts(void)
             GArray *now;
 
             g_assert_true(cpu_pick(topology, n, CPU_ORDER_CORES, &pick));
-            now = tree_cpu_list(pick.cpus);
+            now = cpulist_parse(pick.cpus);
             g_assert_cmpuint(now->len, ==, n);
             for (guint i = 0; i < before->len; i++) {
                 gboolean kept = FALSE;
@@ -164,7 +164,7 @@ static void test_trees(void)
 static void test_here(void)
 {
     g_autofree char *allowed = host_cpus_allowed();
-    g_autoptr(GArray) list = tree_cpu_list(allowed);
+    g_autoptr(GArray) list = cpulist_parse(allowed);
     g_auto(CpuPick) all = {0}, more = {0};
 
     g_assert_true(cpu_pick_here(list->len, CPU_ORDER_CORES, &all));

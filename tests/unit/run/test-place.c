@@ -37,12 +37,18 @@ static void run_bare(Fixture *fixture, const char *more)
     g_assert_cmpint(totals.done, ==, 1);
 }
 
+static const char *one_cpu(CpuPick *pick)
+{
+    g_assert_true(cpu_pick_here(1, CPU_ORDER_CORES, pick));
+    return pick->cpus;
+}
+
 /* Whether this machine lets us make groups with CPUs and memory. */
 static gboolean groups_work(void)
 {
     g_autofree char *name = g_strdup_printf("vmatrix-try-%d", (int)getpid());
-    g_autofree char *cpus = host_cpus_first(1);
-    CgroupSpec spec = {.name = name, .cpus = cpus, .memory = 64 << 20};
+    g_auto(CpuPick) pick = {0};
+    CgroupSpec spec = {.name = name, .cpus = one_cpu(&pick), .memory = 64 << 20};
     g_autoptr(Cgroup) cgroup = cgroup_new("", &spec);
     g_autofree char *lacks = NULL;
 
@@ -90,8 +96,8 @@ static void test_recover(Fixture *fixture, gconstpointer data)
     g_autofree char *name = g_strdup_printf("vmatrix-left-%d", (int)getpid());
     g_autofree char *folder = g_build_filename(fixture->folder, "runs", name, NULL);
     g_autofree char *note = g_build_filename(folder, "cgroup", NULL);
-    g_autofree char *cpus = host_cpus_first(1);
-    CgroupSpec spec = {.name = name, .cpus = cpus};
+    g_auto(CpuPick) pick = {0};
+    CgroupSpec spec = {.name = name, .cpus = one_cpu(&pick)};
     g_autoptr(Cgroup) cgroup = cgroup_new("", &spec);
     g_autoptr(GString) text = g_string_new("relative/path\n");
     g_autofree char *lacks = NULL;
