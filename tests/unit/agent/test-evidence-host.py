@@ -17,6 +17,10 @@ from client import Agent, Skip, equal, run_tests, true, until
 AGENT = os.path.abspath(sys.argv[1])
 CPUS = sorted(os.sched_getaffinity(0))
 SECOND = 10**9
+# Others run this test at the same time: its processes have names of their own.
+HOG, SUBJECT, SEEN, UNSEEN, CHILD, DAEMON = (
+    f"{tag}-{os.getpid()}" for tag in ("hog", "subj", "seen", "unse", "child", "daem")
+)
 # What a process does between its two looks at its own clock and those of the reader, with room.
 SLACK = SECOND // 20
 
@@ -105,26 +109,26 @@ def needs_two_cpus():
 
 
 def test_a_process_is_named_with_its_own_time():
-    with Reader() as reader, Burner("vmx-hog", CPUS[0]) as hog:
+    with Reader() as reader, Burner(HOG, CPUS[0]) as hog:
         reader.begin(str(CPUS[0]))
         hog.burn()
         record = reader.finish()
-        found = entry(record, "vmx-hog")
+        found = entry(record, HOG)
         true(found is not None, record["foreign"])
-        near(found["cpu_ns"], hog.used_ns, "vmx-hog")
+        near(found["cpu_ns"], hog.used_ns, HOG)
         equal((found["pid"], found["ended"], found["processes"]), (hog.child.pid, False, 1))
         true(record["foreign"]["cpu_ns"] >= found["cpu_ns"], record["foreign"])
         true(record["cpu"]["busy_ns"] + record["cpu"]["steal_ns"] >= hog.used_ns - SLACK, record["cpu"])
 
 
 def test_the_subject_is_not_foreign():
-    with Reader() as reader, Burner("vmx-subject", CPUS[0]) as subject:
+    with Reader() as reader, Burner(SUBJECT, CPUS[0]) as subject:
         reader.begin(str(CPUS[0]), [subject.child.pid])
         subject.burn()
         record = reader.finish()
         near(record["subject"]["cpu_ns"], subject.used_ns, "the subject")
-        equal(entry(record, "vmx-subject"), None)
-        equal([t["name"] for t in record["subject"]["threads"]], ["vmx-subject"])
+        equal(entry(record, SUBJECT), None)
+        equal([t["name"] for t in record["subject"]["threads"]], [SUBJECT])
         if has(record, "schedstat"):
             near(record["subject"]["threads"][0]["cpu_ns"], subject.used_ns, "its thread")
             true(record["subject"]["run_delay_ns"] >= 0, record["subject"])
@@ -132,23 +136,23 @@ def test_the_subject_is_not_foreign():
 
 def test_another_cpu_is_not_the_subjects():
     needs_two_cpus()
-    with Reader() as reader, Burner("vmx-hog", CPUS[1]) as hog:
+    with Reader() as reader, Burner(HOG, CPUS[1]) as hog:
         reader.begin(str(CPUS[0]))
         hog.burn()
-        equal(entry(reader.finish(), "vmx-hog"), None)
+        equal(entry(reader.finish(), HOG), None)
 
 
 def test_one_that_ended_is_named():
     with Reader() as reader:
-        with Burner("vmx-seen", CPUS[0], stays=False) as seen:
+        with Burner(SEEN, CPUS[0], stays=False) as seen:
             reader.begin(str(CPUS[0]))
-            with Burner("vmx-unseen", CPUS[0], stays=False) as unseen:
+            with Burner(UNSEEN, CPUS[0], stays=False) as unseen:
                 unseen.burn()
             seen.burn()
         record = reader.finish()
         if not has(record, "taskstats") or has(record, "taskstats-lost"):
             raise Skip("the kernel does not report to us which tasks end")
-        for name, hog, known in (("vmx-seen", seen, 0), ("vmx-unseen", unseen, unseen.before)):
+        for name, hog, known in ((SEEN, seen, 0), (UNSEEN, unseen, unseen.before)):
             found = entry(record, name)
             true(found is not None, record["foreign"])
             equal((found["pid"], found["ended"]), (hog.child.pid, True))
@@ -157,14 +161,14 @@ def test_one_that_ended_is_named():
 
 
 def test_what_the_subject_started_and_ended_is_its_own():
-    with Reader() as reader, Burner("vmx-child", CPUS[0], stays=False, shell=True) as child:
+    with Reader() as reader, Burner(CHILD, CPUS[0], stays=False, shell=True) as child:
         # The burner is the shell's child: it ends in between, the shell waits for it to be reaped.
         reader.begin(str(CPUS[0]), [child.child.pid])
         child.burn()
         child.child.wait()
         record = reader.finish()
         equal(record["subject"].get("gone"), True)
-        equal(entry(record, "vmx-child"), None)
+        equal(entry(record, CHILD), None)
         if not has(record, "taskstats"):
             raise Skip("without reports the time of a subject that is gone is nobody's")
         true(record["subject"]["cpu_ns"] >= child.used_ns - SLACK, (record["subject"], child.used_ns))
@@ -173,7 +177,7 @@ def test_what_the_subject_started_and_ended_is_its_own():
 def test_children_of_a_bare_subject():
     """sh lives on, and has reaped the child that used the time."""
     script = '"$@" </dev/fd/3; echo reaped; read line'
-    command = [sys.executable, "-c", BURN, "0.4", "vmx-child", str(CPUS[0]), "ends"]
+    command = [sys.executable, "-c", BURN, "0.4", CHILD, str(CPUS[0]), "ends"]
     ours, theirs = os.pipe()
     with subprocess.Popen(["sh", "-c", f"exec 3<&{ours}; {script}", "sh", *command], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True, pass_fds=(ours,)) as shell, Reader() as reader:
@@ -187,7 +191,7 @@ def test_children_of_a_bare_subject():
         shell.stdin.close()
         os.close(theirs)
         true("gone" not in record["subject"], record["subject"])
-        equal((record["subject"]["processes"], entry(record, "vmx-child")), (1, None))
+        equal((record["subject"]["processes"], entry(record, CHILD)), (1, None))
         true(record["subject"]["cpu_ns"] >= used - SLACK, (record["subject"], used))
 
 
@@ -221,13 +225,13 @@ def test_no_reports_where_none_are_wanted():
 
 
 def test_the_observer_is_told_apart():
-    with Reader() as reader, Burner("vmx-daemon", CPUS[0]) as daemon:
+    with Reader() as reader, Burner(DAEMON, CPUS[0]) as daemon:
         reader.begin(str(CPUS[0]), observer=[daemon.child.pid])
         daemon.burn()
         record = reader.finish()
         true(record["observer"]["cpu_ns"] >= daemon.used_ns - SLACK, record["observer"])
         true(record["observer"]["switches"] >= 1, record["observer"])
-        equal(entry(record, "vmx-daemon"), None)
+        equal(entry(record, DAEMON), None)
         true(record["reader"]["cpu_ns"] > 0 and record["reader"]["begin_ns"] > 0, record["reader"])
 
 
@@ -267,7 +271,7 @@ def test_silence_between():
             line = tracer.stderr.readline()
             if "attached" not in line:
                 raise Skip(f"strace cannot look: {line.strip()}")
-            with Burner("vmx-hog", CPUS[0]) as hog:  # the reader has something to be woken by
+            with Burner(HOG, CPUS[0]) as hog:  # the reader has something to be woken by
                 hog.burn()
             with open(trace, encoding="utf-8") as file:
                 seen = file.read()
