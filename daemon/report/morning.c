@@ -59,12 +59,50 @@ void morning_free(Morning *morning)
 
 /* ---- runs by reason ---- */
 
-/* What two reasons must have in common to be one: all but domain names and long numbers. */
+/* What two reasons must have in common to be one: all but domain names and long numbers; where
+ * somebody took CPU time (evidence_judge()), who it was, whatever was measured meanwhile. */
 static char *group_key(const char *reason)
 {
     g_autoptr(GRegex) regex = g_regex_new("vmatrix-[0-9a-f]{8}-[0-9]+|[0-9]{4,}", 0, 0, NULL);
+    g_autoptr(GRegex) took = g_regex_new(
+        "^\\S+: (.+?)(?: \\(pid [^)]*\\))? took [0-9.]+ CPU-seconds of CPU", 0, 0, NULL);
+    g_autoptr(GMatchInfo) match = NULL;
 
+    if (g_regex_match(took, reason, 0, &match))
+        return g_match_info_fetch(match, 1);
     return g_regex_replace_literal(regex, reason, -1, 0, "#", 0, NULL);
+}
+
+/* The cell (and workload) in the group, or NULL. */
+static MorningCell *find_cell(const MorningGroup *group, const char *cell_key, const char *workload)
+{
+    for (guint i = 0; i < group->cells->len; i++) {
+        MorningCell *cell = g_ptr_array_index(group->cells, i);
+
+        if (g_str_equal(cell->cell_key, cell_key) && g_strcmp0(cell->workload, workload) == 0)
+            return cell;
+    }
+    return NULL;
+}
+
+/* Runs of a cell: columns as below. */
+static void add_to_cell(MorningGroup *group, const StoreQuery *query)
+{
+    const char *key = store_query_text(query, 0), *workload = store_query_text(query, 1);
+    MorningCell *cell = find_cell(group, key, workload);
+    g_autofree char *before = cell != NULL ? g_steal_pointer(&cell->blocks) : NULL;
+
+    if (cell == NULL) {
+        cell = g_new0(MorningCell, 1);
+        cell->cell_key = g_strdup(key);
+        cell->workload = g_strdup(workload);
+        cell->run = store_query_int(query, 5);
+        g_ptr_array_add(group->cells, cell);
+    }
+    cell->runs += (guint)store_query_int(query, 3);
+    cell->blocks = before != NULL ? g_strdup_printf("%s, %s", before, store_query_text(query, 4))
+                                  : g_strdup(store_query_text(query, 4));
+    cell->run = MIN(cell->run, store_query_int(query, 5));
 }
 
 /* Columns: cell key, workload, reason, number of runs, their blocks, the first. */
@@ -73,7 +111,6 @@ static void add_to_group(GPtrArray *groups, GHashTable *by_key, const StoreQuery
     const char *reason = store_query_text(query, 2);
     g_autofree char *key = group_key(reason);
     MorningGroup *group = g_hash_table_lookup(by_key, key);
-    MorningCell *cell = g_new0(MorningCell, 1);
 
     if (group == NULL) {
         group = g_new0(MorningGroup, 1);
@@ -82,13 +119,8 @@ static void add_to_group(GPtrArray *groups, GHashTable *by_key, const StoreQuery
         g_ptr_array_add(groups, group);
         g_hash_table_insert(by_key, g_steal_pointer(&key), group);
     }
-    cell->cell_key = g_strdup(store_query_text(query, 0));
-    cell->workload = g_strdup(store_query_text(query, 1));
-    cell->runs = (guint)store_query_int(query, 3);
-    cell->blocks = g_strdup(store_query_text(query, 4));
-    cell->run = store_query_int(query, 5);
-    group->runs += cell->runs;
-    g_ptr_array_add(group->cells, cell);
+    group->runs += (guint)store_query_int(query, 3);
+    add_to_cell(group, query);
 }
 
 static gint by_runs(gconstpointer a, gconstpointer b)
@@ -104,7 +136,7 @@ static gint by_runs(gconstpointer a, gconstpointer b)
     "min(id)"                                                                                      \
     " FROM (SELECT c.number, c.key AS cell_key, r.* FROM run r INDEXED BY run_by_state"            \
     "   JOIN cell c ON c.id = r.cell_id WHERE r.campaign_id = :campaign AND " condition            \
-    "   ORDER BY c.number, r.block) GROUP BY number, workload, reason ORDER BY number"
+    "   ORDER BY c.number, r.block) GROUP BY number, workload, reason ORDER BY number, min(id)"
 
 /* A later try of the same cell, block and workload. */
 #define LATER                                                                                      \

@@ -381,6 +381,44 @@ static void test_morning_contaminated(Fixture *fixture, gconstpointer data)
                     "67 % of the time went by in waiting for an idle host");
 }
 
+/* One culprit is one reason, however much it took of whatever was measured; a cell is told once. */
+static void test_morning_culprits(Fixture *fixture, gconstpointer data)
+{
+    static const char *const reasons[] = {
+        "ops: apt-daily.service took 4.1 CPU-seconds of CPUs 2-3 in 38.0 s (5.4 %); 2.0 % is "
+        "allowed",
+        "ops: hog (pid 17) took 1.0 CPU-seconds of CPU 0 in 2.0 s (50.0 %); 2.0 % is allowed",
+        "mem.copy: apt-daily.service took 0.30 CPU-seconds of CPU 0 in 2.0 s (15.0 %), cron (pid "
+        "9) 0.011; in all 0.31 (15.5 %, 2.0 % allowed)",
+        "ops: hog (pid 18, ended) took 1.5 CPU-seconds of CPU 0 in 2.0 s (75.0 %); 2.0 % is "
+        "allowed",
+        "ops: apt-daily.service took 9.0 CPU-seconds of CPU 0 in 20.0 s (45.0 %); 2.0 % is allowed",
+    };
+    gint64 id = submit(fixture, 2, NULL, NULL);
+
+    for (guint i = 0; i < 8; i++)
+        run_next(fixture, id, 20, i < G_N_ELEMENTS(reasons) ? "contaminated" : "clean",
+                 i < G_N_ELEMENTS(reasons) ? reasons[i] : NULL);
+    g_autoptr(Morning) morning = morning_of(fixture);
+    const MorningGroup *apt = group(morning->contaminated, 0);
+    const MorningGroup *hog = group(morning->contaminated, 1);
+    guint runs = 0;
+
+    g_assert_cmpuint(morning->contaminated->len, ==, 2);
+    g_assert_cmpuint(apt->runs, ==, 3);
+    g_assert_nonnull(strstr(apt->reason, "apt-daily.service took"));
+    g_assert_cmpuint(hog->runs, ==, 2);
+    for (guint i = 0; i < apt->cells->len; i++) {
+        const MorningCell *cell = g_ptr_array_index(apt->cells, i);
+
+        runs += cell->runs;
+        for (guint k = 0; k < i; k++)
+            g_assert_cmpstr(((MorningCell *)g_ptr_array_index(apt->cells, k))->cell_key, !=,
+                            cell->cell_key);
+    }
+    g_assert_cmpuint(runs, ==, 3);
+}
+
 static void test_morning_well(Fixture *fixture, gconstpointer data)
 {
     gint64 id = submit(fixture, 1, NULL, NULL);
@@ -404,6 +442,7 @@ int main(int argc, char **argv)
     ADD("/morning/failed", test_morning_failed);
     ADD("/morning/retried", test_morning_retried);
     ADD("/morning/contaminated", test_morning_contaminated);
+    ADD("/morning/culprits", test_morning_culprits);
     ADD("/morning/well", test_morning_well);
     return g_test_run();
 }
