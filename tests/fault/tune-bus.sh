@@ -44,6 +44,7 @@ stand_in() {
 }
 stand_in_ends() {
     { kill "$stand_in_pid"; wait "$stand_in_pid"; } 2>/dev/null
+    return 0
 }
 
 units=$state/units
