@@ -231,8 +231,8 @@ static void test_inside_block(Fixture *fixture, gconstpointer data)
     assert_blocks(fixture, "2+0 1+1 0+2");
 }
 
-/* 420 s are left, and the first run takes 200 s of them: the three others of its block would not all
- * end in time, the next ones do. */
+/* 420 s are left, and the first run takes 200 s of them: the three others of its block would not
+ * all end in time, the next ones do. */
 static void test_next_of_block(Fixture *fixture, gconstpointer data)
 {
     Jump late = {.at_run = 1, .jump_ns = 100 * S};
