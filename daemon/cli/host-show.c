@@ -61,6 +61,16 @@ static char *show_write_cache(const char *value)
     return g_strconcat("cache ", value, NULL);
 }
 
+static char *show_libvirt(const char *value)
+{
+    return g_strconcat("libvirt ", value, NULL);
+}
+
+static char *show_version(const char *value)
+{
+    return g_strconcat("hypervisor ", value, NULL);
+}
+
 static char *show_scheduler(const char *value)
 {
     return g_strconcat("scheduler ", value, NULL);
@@ -213,9 +223,9 @@ static const Line virtual_lines[] = {
     {"", "program.", show_plain, FALSE},
     {0},
 };
-static const Part hypervisor_parts[] = {{"driver", show_driver}, {"uri", show_plain},
-                                        {"libvirt", show_plain}, {"version", show_plain},
-                                        {"trouble", show_plain}, {0}};
+static const Part hypervisor_parts[] = {{"driver", show_driver},   {"uri", show_plain},
+                                        {"libvirt", show_libvirt}, {"version", show_version},
+                                        {"trouble", show_plain},   {0}};
 static const Line setting_lines[] = {
     {"", "sysctl.", show_plain, FALSE},
     {"cgroup version", "cgroup.version", show_plain, TRUE},

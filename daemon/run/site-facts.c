@@ -82,7 +82,7 @@ static void add_hypervisor(const SiteFacts *site, GHashTable *facts,
     g_autoptr(Hypervisor) hv = NULL;
     Wait wait = site_wait(site);
 
-    if (ops == NULL || !ops->has_domain)
+    if (ops != NULL && !ops->has_domain)
         return;
     add(facts, config->name, "driver", config->driver);
     hv = hypervisor_open(config, &wait, &error);
