@@ -44,13 +44,12 @@ waits_for() {
 
 # patiently SECONDS COMMAND…
 patiently() {
-    local tries=$(($1 * 4)) try
+    local until=$((SECONDS + $1))
     shift
-    for ((try = 0; try < tries; try++)); do
-        ! "$@" || return 0
+    until "$@"; do
+        ((SECONDS < until)) || return 1
         sleep 0.25
     done
-    return 1
 }
 
 end_hogs() {
@@ -112,7 +111,7 @@ cp "$(command -v yes)" "$state/test-cpu-hog"
 # Whatever else runs here is to get less.
 if [[ $(id -u) == 0 ]]; then first=(nice -n -15); else first=(); fi
 plan_of cpu "cpu-busy: 70%" >"$state/cpu.yaml"
-if patiently 60 is_open cpu; then
+if patiently 30 is_open cpu; then
     for ((i = 0; i < $(nproc); i++)); do
         "${first[@]}" "$state/test-cpu-hog" >/dev/null &
         hogs+=($!)
@@ -143,7 +142,7 @@ chmod 755 "$state/test-disk-hog"
 plan_of disk "disk-rate: 4MiB" >"$state/disk.yaml"
 if [[ $(stat -f -c %T "$state") == tmpfs || $(id -u) != 0 ]]; then
     skip "the disk" "needs a folder on a disk, and root, to see who writes"
-elif patiently 60 is_open disk; then
+elif patiently 30 is_open disk; then
     "$state/test-disk-hog" "$state/hog" &
     hogs+=($!)
     behind disk test-disk-hog end_hogs
@@ -169,7 +168,7 @@ END
 }
 
 plan_of guest "guests: wait" >"$state/guest.yaml"
-if patiently 30 is_open guest; then
+if patiently 20 is_open guest; then
     check "another guest starts" start_guest
     behind guest "$guest (hypervisor emulated)" end_guest
 else
