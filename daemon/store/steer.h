@@ -46,8 +46,9 @@ gboolean store_campaign_pause(Store *store, gint64 campaign, gboolean paused, GE
 gboolean store_queue_pause(Store *store, gboolean paused, guint *ret_count, GError **error);
 
 /* Queue again, as the next attempt at the end of its block, each cell and block whose last run
- * failed or stayed contaminated; a campaign that had ended becomes queued, with a stop-by of its own. *ret_count: how
- * many; 0 changes nothing. A campaign that is being cancelled is VM_ERROR_INVALID. */
+ * failed or stayed contaminated; a campaign that had ended becomes queued, with a stop-by of its
+ * own. *ret_count: how many; 0 changes nothing. A campaign that is being cancelled is
+ * VM_ERROR_INVALID. */
 gboolean store_campaign_retry(Store *store, gint64 campaign, guint *ret_count, GError **error);
 
 /* When this campaign must have stopped (UTC, 0: never): written once, at its first start (and the
