@@ -62,8 +62,8 @@ for ((round = 0; round < rounds; round++)); do
     for percent in 0 5 20; do with_hog "$percent"; done
 done
 
-steal=$(sql "SELECT ifnull(round(avg(steal_share), 5), 0) FROM invocation_evidence")
-pressure=$(of_hog 0 "ifnull(round(avg(cpu_pressure), 5), 0)")
+steal=$(sql "SELECT printf('%.4f', ifnull(avg(steal_share), 0)) FROM invocation_evidence")
+pressure=$(of_hog 0 "printf('%.4f', ifnull(avg(cpu_pressure), 0))")
 for percent in 0 5 20; do
     is "$total runs beside a hog of $percent % have evidence" "$(of_hog "$percent" "count(verdict)")" "$total"
     note "hog of $percent %: $(of_hog "$percent" "sum(verdict = 'contaminated')") of $total contaminated;" \

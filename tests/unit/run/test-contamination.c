@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "run/reader.h"
 #include "util/error.h"
 
 #define CULPRIT "hog (pid 4711) took 2.0 CPU-seconds of CPU 0 in 10.0 s (20.0 %); 2.0 % is allowed"
@@ -263,6 +264,36 @@ static void test_values(gconstpointer data)
     g_assert_cmpstr(from_plain, ==, from_random);
 }
 
+/* Guests on a host where no reader is are refused, unless the plan wants no evidence. */
+static void test_remote(gconstpointer data)
+{
+    static const struct {
+        const char *uri, *host; /* NULL: not refused */
+    } cases[] = {
+        {"qemu:///system", NULL},
+        {"qemu+unix:///session?socket=/run/x", NULL},
+        {NULL, NULL},
+        {"qemu+ssh://root@far.example/system", "far.example"},
+        {"qemu+ssh://[fe80::1]:2222/system", "fe80::1"},
+        {"qemu+tls://lab_1/system", "lab_1"},
+    };
+    Plan watched = {.evidence = {.read = TRUE}}, unwatched = {0};
+
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const InventoryHypervisor hypervisor = {.name = (char *)"lab", .uri = (char *)cases[i].uri};
+        g_autofree char *refusal = reader_refusal(&hypervisor, &watched);
+        g_autofree char *none = reader_refusal(&hypervisor, &unwatched);
+
+        g_assert_null(none);
+        g_assert_cmpint(refusal != NULL, ==, cases[i].host != NULL);
+        if (refusal == NULL)
+            continue;
+        g_assert_true(g_str_has_prefix(refusal, "hypervisor lab: its guests run on "));
+        g_assert_nonnull(strstr(refusal, cases[i].host));
+        g_assert_nonnull(strstr(refusal, "evidence: off"));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -287,6 +318,7 @@ int main(int argc, char **argv)
     fixture_begin(&argc, &argv);
     for (guint i = 0; i < G_N_ELEMENTS(tests); i++)
         g_test_add(tests[i].path, Fixture, NULL, fixture_init, tests[i].test, fixture_finish);
+    g_test_add_data_func("/contamination/remote", NULL, test_remote);
     g_test_add_data_func("/contamination/values", NULL, test_values);
     return g_test_run();
 }
