@@ -247,6 +247,7 @@ static gboolean look_again(Gate *gate, GError **error)
 static gboolean look(Gate *gate, gboolean *ret_open, GError **error)
 {
     GateResult *result = gate->result;
+    gboolean was_around;
     IdleSample now;
     IdleStep step;
 
@@ -261,11 +262,13 @@ static gboolean look(Gate *gate, gboolean *ret_open, GError **error)
     } else {
         gate->loud = 0;
     }
-    if (!is_around(gate) && step != IDLE_OPEN)
+    was_around = is_around(gate);
+    if (!was_around && step != IDLE_OPEN)
         return TRUE;
     if (!look_again(gate, error))
         return FALSE;
-    *ret_open = step == IDLE_OPEN && !is_around(gate);
+    /* Where something has gone just now, the window has begun just now. */
+    *ret_open = step == IDLE_OPEN && !was_around && !is_around(gate);
     return TRUE;
 }
 

@@ -86,7 +86,7 @@ behind() {
     $end
     ended=$(date +%s%N)
     wait "$runner"
-    like "$name: the progress says it too" "$(<"$state/run.err")" "waits: .*$who"
+    has "$name: the progress says it too" "$(grep ' waits: ' "$state/run.err")" "$who"
     note "$name: $(ask "$name" "SELECT message FROM event WHERE step = 'gate' AND campaign_id = %s")"
     if [[ $(ask "$name" "SELECT reason FROM run WHERE campaign_id = %s") == *"did not become idle"* ]]; then
         skip "$name: it opens" "others took their turn: $(tail -n 3 "$state/run.err")"

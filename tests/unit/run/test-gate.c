@@ -239,6 +239,45 @@ static void test_guest(void)
     g_assert_nonnull(strstr(text, name));
 }
 
+typedef struct {
+    pid_t pid;
+    gint64 ended_ns;
+} Ending;
+
+/* It ends when the gate first says that it waits for it. */
+static gboolean end_named(void *data, gboolean waits, const char *what, GError **error)
+{
+    Ending *ending = data;
+
+    if (ending->ended_ns != 0)
+        return TRUE;
+    kill(ending->pid, SIGKILL);
+    waitpid(ending->pid, NULL, 0);
+    ending->ended_ns = clock_mono_ns();
+    return TRUE;
+}
+
+/* It was there when the time began, and has gone: the time begins then, not before. */
+static void test_chore_ends(void)
+{
+    PlanIdle limits;
+    Ending ending = {.pid = start_named("restic")};
+    GateSpec spec = {.limits = &limits, .tell = end_named, .tell_data = &ending};
+    g_auto(GateResult) result = {0};
+    g_autoptr(GError) error = NULL;
+
+    lenient_init(&limits);
+    limits.chores = ON_PRESENCE_WAIT;
+    limits.settle_ns = S / 2;
+    limits.wait_ns = 600 * S;
+    g_assert_true(gate_wait(&patient, &spec, &result, &error));
+    g_assert_no_error(error);
+    g_assert_cmpint(result.outcome, ==, GATE_OPEN);
+    g_assert_cmpint(ending.ended_ns, >, result.began_ns);
+    /* The look that found it gone, and a window from there. */
+    g_assert_cmpint(result.ended_ns - ending.ended_ns, >=, S / 2 + S / 2);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -249,5 +288,6 @@ int main(int argc, char **argv)
     g_test_add_func("/gate/paused", test_paused);
     g_test_add_func("/gate/late", test_late);
     g_test_add_func("/gate/guest", test_guest);
+    g_test_add_func("/gate/chore-ends", test_chore_ends);
     return g_test_run();
 }
