@@ -84,6 +84,7 @@ judged "without a hog at most $most_false of $total are contaminated" \
 for percent in 5 20; do
     judged "of a hog of $percent % at least $least_caught of $total are caught" \
         "$(of_hog "$percent" "sum(verdict = 'contaminated') >= $least_caught")"
-    judged "and the hog is named first in each of them" \
-        "$(of_hog "$percent" "sum(reason LIKE 'test-hog (%') = sum(verdict = 'contaminated')")"
+    # Not always first: of a process that may run on any CPU it is not known which one it took.
+    judged "and the hog is named in each of them" \
+        "$(of_hog "$percent" "sum(ifnull(reason, '') LIKE '%test-hog (%') = sum(verdict = 'contaminated')")"
 done
