@@ -67,7 +67,7 @@ note "$(cat "$state/err")"
 reason=$(sql "SELECT reason FROM run ORDER BY id LIMIT 1")
 is "the run is contaminated" "$(sql "SELECT verdict, attempt FROM run ORDER BY id LIMIT 1")" "contaminated,1"
 like "it says how much was taken of what" "$reason" \
-    "^test\.spin1s: .+ took [0-9.]+ CPU-seconds of CPU $cpu in [0-9.]+ s \([0-9.]+ %\)"
+    "^\"?test\.spin1s: .+ took [0-9.]+ CPU-seconds of CPU $cpu in [0-9.]+ s \([0-9.]+ %\)"
 # Not always first: of a process that may run on any CPU it is not known which one it took.
 like "and who did it" "$reason" "test-hog \(pid [0-9]+\) (took )?[0-9.]+"
 is "the hogs took more than the limit" \
