@@ -237,9 +237,9 @@ const Command command_retry = {
     .arguments = "CAMPAIGN",
     .group = "Queue",
     .summary = "run again what failed or stayed contaminated",
-    .about = "Queues each cell and block whose last run failed, or was contaminated in its last\n"
-             "attempt, once more, as a new attempt at the end of its block. A campaign that\n"
-             "had ended is open again; the earlier runs are kept.\n",
+    .about = "Queues each cell and block whose last run failed, or was contaminated in its\n"
+             "last attempt, once more, as a new attempt at the end of its block. A campaign\n"
+             "that had ended is open again; the earlier runs are kept.\n",
     .example = "vmatrix retry latest",
     .min_words = 1,
     .max_words = 1,
