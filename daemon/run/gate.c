@@ -337,6 +337,9 @@ static gboolean gate_begin(Gate *gate, GError **error)
         return FALSE;
     if (!idle_sample("", NULL, &gate->last, error))
         return FALSE;
+    /* Seen once is seen, though the next look may find that it has gone. */
+    if (is_around(gate))
+        result->quiet_ns = gate->last.mono_ns;
     idle_window_begin(gate->window, &gate->last);
     return TRUE;
 }
