@@ -129,6 +129,8 @@ void evidence_record_take_guest(EvidenceRecord *record, EvidenceRecord *guest)
 
 /* ---- limits ---- */
 
+#define OBSERVER_FLOOR_NS (10 * CLOCK_NS_PER_MS)
+
 /* Foreign CPU time: an idle host's kernel threads and timers stay below 1 % of any CPU, and a
  * program that takes 5 % of one is to be caught, so the limit lies between. What a host does once
  * in a while (a timer, a log line) takes a few ms, which is much of a short invocation: hence the
@@ -210,14 +212,16 @@ static double frequency_fall(const EvidenceRecord *record)
     return 1 - share_of(record->frequency_min_khz, (double)record->frequency_max_khz);
 }
 
-/* What the reader's second snapshot cost came when the work was done. */
+/* What the reader's second snapshot cost came when the work was done. The first one, and the marks,
+ * cost some milliseconds, which is much of a short invocation: hence a floor here too. */
 static double observer_share(const EvidenceRecord *record)
 {
     gint64 late = MIN(record->reader_cpu_ns, record->reader_end_ns);
+    gint64 own = MAX(record->observer_cpu_ns - MAX(late, 0), 0);
 
     if (record->observer_cpu_ns == EVIDENCE_ABSENT)
         return NAN;
-    return share_of(MAX(record->observer_cpu_ns - MAX(late, 0), 0), (double)record->span_ns);
+    return own <= OBSERVER_FLOOR_NS ? 0 : share_of(own, (double)record->span_ns);
 }
 
 static double throttled(const EvidenceRecord *record)

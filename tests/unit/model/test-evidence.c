@@ -197,6 +197,21 @@ static void test_signals_more(void)
     g_assert_cmpstr(verdict.flags, ==, "observer,host-clocksource,kernel-log");
 }
 
+/* Reading the host costs some milliseconds, however short the invocation is. */
+static void test_observer_floor(void)
+{
+    g_autoptr(EvidenceRecord) record = record_new();
+    g_auto(EvidenceVerdict) few = {0}, more = {0};
+
+    record->span_ns = 200 * MS;
+    record->observer_cpu_ns = 10 * MS;
+    judge(record, &few);
+    g_assert_cmpstr(few.flags, ==, NULL);
+    record->observer_cpu_ns = 11 * MS;
+    judge(record, &more);
+    g_assert_cmpstr(more.flags, ==, "observer");
+}
+
 static void test_no_evidence(void)
 {
     g_autoptr(EvidenceRecord) record = evidence_record_new();
@@ -249,6 +264,7 @@ int main(int argc, char **argv)
     g_test_add_func("/evidence/reason-user", test_reason_user);
     g_test_add_func("/evidence/signals", test_signals);
     g_test_add_func("/evidence/signals-more", test_signals_more);
+    g_test_add_func("/evidence/observer-floor", test_observer_floor);
     g_test_add_func("/evidence/no-evidence", test_no_evidence);
     g_test_add_func("/evidence/flag-only", test_flag_only);
     return g_test_run();
