@@ -42,6 +42,7 @@ gboolean reach_init(Reach *reach, const char *step, const char *where, const cha
     freeaddrinfo(found);
     reach->where = g_strdup(where);
     reach->start_ns = clock_mono_ns();
+    reach->patience_ns = PATIENCE_MS * CLOCK_NS_PER_MS;
     return TRUE;
 }
 
@@ -96,7 +97,7 @@ static const char *missing(const Reach *reach, guint i)
 static void give_up_one(Reach *reach)
 {
     gint64 age_ns = clock_mono_ns() - reach->since_ns[0];
-    guint i = age_ns > PATIENCE_MS * CLOCK_NS_PER_MS ? 0 : 1;
+    guint i = age_ns > reach->patience_ns ? 0 : 1;
     g_autofree char *why = g_strdup_printf("no %s in time", missing(reach, i));
 
     note(reach, why, NULL);

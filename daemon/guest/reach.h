@@ -26,9 +26,10 @@ typedef struct {
     guint attempts; /* all connections tried */
     guint answers;  /* those that were refused or closed: the guest's network is up */
     gint64 start_ns;
-    gint64 due_ns; /* when the next attempt is made */
-    char *where;   /* for messages */
-    char *last;    /* why the last attempt failed, or NULL */
+    gint64 patience_ns; /* with the oldest, while younger ones want its place */
+    gint64 due_ns;      /* when the next attempt is made */
+    char *where;        /* for messages */
+    char *last;         /* why the last attempt failed, or NULL */
 } Reach;
 
 /* host is a numeric address (VM_ERROR_INVALID otherwise). where: "guest g1 at ADDRESS port N", and

@@ -138,6 +138,25 @@ static void test_bounded(void)
     server_close(&server);
 }
 
+/* The oldest has its time, and no more: what is dumb for good makes room. */
+static void test_patience(void)
+{
+    Server server = {0};
+    g_auto(Reach) reach = {0};
+    g_autoptr(GError) error = NULL;
+    Wait wait = room(2);
+    char text[8];
+
+    server_start(&server);
+    g_assert_true(reach_init(&reach, "test", "guest g", "127.0.0.1", server.port, &error));
+    reach.patience_ns = 300 * CLOCK_NS_PER_MS;
+    g_assert_cmpint(reach_first_byte(&reach, &wait, &error), ==, -1);
+    server_stop(&server);
+    g_assert_cmpuint(server.n_seen, >, REACH_OPEN_MAX);
+    g_assert_cmpint(recv(server.seen[0], text, sizeof text, MSG_DONTWAIT), ==, 0);
+    server_close(&server);
+}
+
 /* After work on a connection went wrong, another one is given. */
 static void test_again(void)
 {
@@ -177,6 +196,7 @@ int main(int argc, char **argv)
     g_test_add_func("/reach/slow-greeting", test_slow_greeting);
     g_test_add_func("/reach/closed-first", test_closed_first);
     g_test_add_func("/reach/bounded", test_bounded);
+    g_test_add_func("/reach/patience", test_patience);
     g_test_add_func("/reach/again", test_again);
     g_test_add_func("/reach/not-numeric", test_not_numeric);
     return g_test_run();

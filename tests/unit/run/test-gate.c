@@ -239,6 +239,32 @@ static void test_guest(void)
     g_assert_nonnull(strstr(text, name));
 }
 
+static gboolean end_when_told(void *data, gboolean waits, const char *what, GError **error)
+{
+    pid_t *pid = data;
+
+    kill(*pid, SIGKILL);
+    waitpid(*pid, NULL, 0);
+    return TRUE;
+}
+
+/* There at the first look, gone at the second: that was a wait, and is recorded as one. */
+static void test_guest_seen_once(void)
+{
+    PlanIdle limits;
+    pid_t pid = start_named("VBoxHeadless");
+    GateSpec spec = {.limits = &limits, .tell = end_when_told, .tell_data = &pid};
+    g_auto(GateResult) result = {0};
+    g_autoptr(GError) error = NULL;
+
+    lenient_init(&limits);
+    limits.guests = ON_PRESENCE_WAIT;
+    limits.wait_ns = 60 * S;
+    g_assert_true(gate_wait(&patient, &spec, &result, &error));
+    g_assert_cmpint(result.outcome, ==, GATE_OPEN);
+    g_assert_cmpint(result.quiet_ns, >, result.began_ns);
+}
+
 typedef struct {
     pid_t pid;
     gint64 ended_ns;
@@ -288,6 +314,7 @@ int main(int argc, char **argv)
     g_test_add_func("/gate/paused", test_paused);
     g_test_add_func("/gate/late", test_late);
     g_test_add_func("/gate/guest", test_guest);
+    g_test_add_func("/gate/guest-seen-once", test_guest_seen_once);
     g_test_add_func("/gate/chore-ends", test_chore_ends);
     return g_test_run();
 }
