@@ -99,7 +99,7 @@ static struct evidence_named *group_of(struct difference *difference, const char
     difference->named = grown;
     group = &grown[difference->n_named++];
     *group = (struct evidence_named){
-        .pid = EVIDENCE_ABSENT, .ended = true, .kernel = true, .servant = true};
+        .pid = EVIDENCE_ABSENT, .ended = true, .kernel = true, .servant = true, .afar = true};
     snprintf(group->name, sizeof(group->name), "%s", name);
     snprintf(group->unit, sizeof(group->unit), "%s", unit);
     return group;
@@ -120,6 +120,7 @@ static void name_foreign(struct difference *difference, const struct evidence_na
     group->ended &= one->ended;
     group->kernel &= one->kernel;
     group->servant &= one->servant;
+    group->afar &= one->afar;
 }
 
 /* CPU time of somebody foreign that may have been on the subject's CPUs. */
@@ -159,10 +160,14 @@ static bool is_servant(const struct evidence_process *process)
     return false;
 }
 
+/* Which CPUs a process took that may run on any is not known. One that was seen on another at both
+ * ends most likely stayed there, and comes after those that were not. */
 static int greedier(const void *a, const void *b)
 {
     const struct evidence_named *x = a, *y = b;
 
+    if (x->afar != y->afar)
+        return x->afar ? 1 : -1;
     if (x->cpu_ns != y->cpu_ns)
         return x->cpu_ns < y->cpu_ns ? 1 : -1;
     return strcmp(x->name, y->name);
@@ -219,6 +224,7 @@ static void count_living(struct difference *difference)
         one = one_of(now->name, now->unit, now->pid, ns);
         one.kernel = now->kernel;
         one.servant = is_servant(now);
+        one.afar = now->afar && (was == NULL || was->afar);
         add_eligible(difference, &one);
     }
 }

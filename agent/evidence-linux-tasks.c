@@ -30,8 +30,8 @@ struct scan {
 /* --- /proc/PID/stat --- */
 
 /* Of the fields after the name, proc(5)'s number less 3. */
-enum { STATE, PARENT, FLAGS = 6, UTIME = 11, STIME, CUTIME, CSTIME, THREADS = 17, START = 19 };
-#define STAT_FIELDS 20
+enum { STATE, PARENT, FLAGS = 6, UTIME = 11, STIME, CUTIME, CSTIME, THREADS = 17, START = 19, CPU = 36 };
+#define STAT_FIELDS 37
 
 struct stat_line {
     const char *name;
@@ -166,16 +166,26 @@ struct each_thread {
     bool some_meet, all_meet, failed;
 };
 
+static bool was_afar(const struct scan *scan, const struct stat_line *stat)
+{
+    uint64_t cpu = stat->fields[CPU];
+
+    return cpu >= OS_CPUS_MAX || !evidence_cpus_have(&scan->request->cpus, (int)cpu);
+}
+
 /* What the task has run so far, by the best way to know it. */
-static int64_t thread_ns(struct scan *scan, const char *folder)
+static int64_t thread_ns(struct scan *scan, const char *folder, bool *ret_afar)
 {
     char path[64], text[TASK_TEXT_MAX];
     int64_t ticks_ns = 0, run_ns, delay_ns;
     struct stat_line stat;
 
+    *ret_afar = false;
     snprintf(path, sizeof(path), "%s/stat", folder);
-    if (evidence_text(scan->tasks->proc, path, text, sizeof(text)) > 0 && parse_stat(text, &stat))
+    if (evidence_text(scan->tasks->proc, path, text, sizeof(text)) > 0 && parse_stat(text, &stat)) {
         ticks_ns = (int64_t)(stat.fields[UTIME] + stat.fields[STIME]) * scan->tasks->tick_ns;
+        *ret_afar = was_afar(scan, &stat);
+    }
     snprintf(path, sizeof(path), "%s/schedstat", folder);
     return read_schedstat(scan->tasks->proc, path, ticks_ns, &run_ns, &delay_ns) ? run_ns
                                                                                  : ticks_ns;
@@ -184,7 +194,7 @@ static int64_t thread_ns(struct scan *scan, const char *folder)
 static void look_at_thread(void *data, int64_t tid)
 {
     struct each_thread *each = data;
-    bool meets, within;
+    bool meets, within, afar;
     char folder[48];
 
     snprintf(folder, sizeof(folder), "%" PRId64 "/task/%" PRId64, each->process->pid, tid);
@@ -192,8 +202,10 @@ static void look_at_thread(void *data, int64_t tid)
     each->some_meet |= meets;
     each->all_meet &= meets;
     each->process->within &= within;
-    if (meets)
-        each->meeting_ns += thread_ns(each->scan, folder);
+    if (!meets)
+        return;
+    each->meeting_ns += thread_ns(each->scan, folder, &afar);
+    each->process->afar &= afar;
 }
 
 /* Threads of one process may be bound to different CPUs: the leader's alone does not tell. */
@@ -315,6 +327,7 @@ static bool read_process(struct scan *scan, struct evidence_process *process)
     snprintf(path, sizeof(path), "%s/stat", folder);
     if (evidence_text(scan->tasks->proc, path, text, sizeof(text)) <= 0 || !parse_stat(text, &stat))
         return false;
+    process->afar = was_afar(scan, &stat);
     process->parent = (int64_t)stat.fields[PARENT];
     process->kernel = (stat.fields[FLAGS] & PF_KTHREAD) != 0;
     process->threads = (int64_t)stat.fields[THREADS];

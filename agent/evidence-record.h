@@ -14,7 +14,7 @@ struct evidence_named {
     char name[EVIDENCE_NAME_MAX + 16];
     char unit[EVIDENCE_UNIT_MAX];
     int64_t pid, pid_ns, cpu_ns, processes; /* pid_ns: the time of pid alone */
-    bool ended, kernel, servant;            /* all of them */
+    bool ended, kernel, servant, afar;      /* all of them */
 };
 
 struct evidence_record {

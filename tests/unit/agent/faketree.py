@@ -31,10 +31,10 @@ class Tree:
             file.write(data)
 
     def task(self, folder, number, name, parent, sched=None, ticks=0, involuntary=0, voluntary=0,
-             allowed="0-1", start=100, threads=1, children=0, kernel=False):  # fmt: skip
+             allowed="0-1", start=100, threads=1, children=0, kernel=False, cpu=0):  # fmt: skip
         """One of /proc/PID and /proc/PID/task/TID. Times in ticks, or sched: (ran, waited) in ns."""
         fields = ["S", parent, 0, 0, 0, -1, 0x00200000 if kernel else 0, 0, 0, 0, 0, ticks, 0,
-                  children, 0, 20, 0, threads, 0, start, 0, 0]  # fmt: skip
+                  children, 0, 20, 0, threads, 0, start, *[0] * 16, cpu, 0]  # fmt: skip
         self.write(f"{folder}/stat", f"{number} ({name}) " + " ".join(map(str, fields)) + "\n")
         self.write(
             f"{folder}/status",

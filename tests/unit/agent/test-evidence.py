@@ -317,6 +317,23 @@ def test_units():
         equal(units, {"p40": "apt-daily.service", "p41": "session-2.scope", "p42": None})
 
 
+def test_who_was_seen_on_other_cpus_comes_after_who_was_not():
+    with Tree() as tree:
+
+        def state(run, cpu):
+            tree.process(50, "far", sched=(9 * run, 0), cpu=0)
+            tree.process(51, "left", sched=(2 * run, 0), cpu=1 - cpu)
+            tree.process(52, "came", sched=(3 * run, 0), cpu=cpu)
+            tree.process(53, "near", sched=(run, 0), cpu=1)
+            threads = {54: {"sched": (run, 0), "cpu": 0}, 55: {"sched": (3 * run, 0), "cpu": 1}}
+            tree.process(54, "thread", tasks=threads, ticks=4 * run // TICK, cpu=0)
+            tree.busy(run // TICK * 20)
+
+        state(0, 0)
+        record = between(tree, lambda: state(100 * MS, 1), cpus="1")
+        equal([entry["name"] for entry in record["foreign"]["named"]], ["thread", "came", "left", "near", "far"])
+
+
 def test_one_name_and_unit_is_one_entry():
     with Tree() as tree:
 
@@ -482,7 +499,7 @@ def test_names_with_any_bytes():
 
         def change():
             tree.process(50, "x", sched=(MS, 0))
-            tree.write("proc/50/stat", b"50 (\xff\x01\"\\) S 1) S 1 0 0 0 -1 0 0 0 0 0 9 0 0 0 20 0 1 0 100 0\n")
+            tree.write("proc/50/stat", b"50 (\xff\x01\"\\) S 1) S 1 0 0 0 -1 0 0 0 0 0 9 0 0 0 20 0 1 0 100" + b" 0" * 18 + b"\n")
             tree.busy(5)
 
         equal([*named(between(tree, change))], ["\ufffd\x01\"\\) S 1"])
