@@ -50,6 +50,18 @@ bool bench_matches(const struct bench *bench, const char *name_or_group)
            list_has(bench->groups, name_or_group);
 }
 
+size_t bench_n_metrics(const struct bench *bench)
+{
+    return bench->sample == NULL ? 1 : bench->n_metrics;
+}
+
+struct bench_metric bench_metric(const struct bench *bench, size_t i)
+{
+    const struct bench_metric only = {bench->metric, bench->unit, bench->direction};
+
+    return bench->sample == NULL ? only : bench->metrics[i];
+}
+
 bool bench_is_for_os(const struct bench *bench, const char *os)
 {
     return list_has(bench->os, os);

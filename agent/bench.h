@@ -14,6 +14,7 @@
 #include "agent.h"
 
 #define BENCH_REASON_MAX 256
+#define BENCH_METRICS_MAX 32
 
 /* One copy of a benchmark at work. Lives from before supported() to after teardown(). */
 struct bench_ctx {
@@ -21,8 +22,16 @@ struct bench_ctx {
     int cpu;                       /* this copy is pinned to it; -1: could not be pinned */
     int peer_cpu;                  /* another CPU that may be used, for two-CPU benchmarks; or -1 */
     const char *folder;            /* exists, empty, this copy's own; only with needs_folder */
+    int64_t sample_ns;             /* how long a sample is to take; for sample() */
     void *state;                   /* the benchmark's own */
     char reason[BENCH_REASON_MAX]; /* why something returned false; for people */
+};
+
+/* One figure of a benchmark that has several. */
+struct bench_metric {
+    const char *name;      /* [a-z0-9-]+ */
+    const char *unit;      /* "ns", "bytes/s", … */
+    const char *direction; /* "lower" or "higher" is better; the value itself is never turned */
 };
 
 struct bench {
@@ -39,13 +48,21 @@ struct bench {
     uint64_t fixed;        /* above 0: always so many iterations a sample, uncalibrated */
     bool needs_folder;     /* makes files: ctx->folder is there */
 
-    /* Each may be NULL but run. Those that return bool leave ctx->reason when false. */
+    /* Each may be NULL but run (or sample). Those that return bool leave ctx->reason when false. */
     bool (*supported)(struct bench_ctx *ctx); /* cheap; false: "unsupported", not a failure */
     bool (*setup)(struct bench_ctx *ctx);
     bool (*run)(struct bench_ctx *ctx, uint64_t iterations);
     /* The same loop without what is measured: its time per iteration is subtracted from run's. */
     bool (*overhead)(struct bench_ctx *ctx, uint64_t iterations);
     void (*teardown)(struct bench_ctx *ctx); /* called after a failed setup too */
+
+    /* In place of metric, unit, direction, amount, fixed, run and overhead, for what is no loop of
+     * equal iterations (percentiles of single events, an external command): one sample of all
+     * metrics, which the benchmark times itself. A metric that there is not on this machine is NaN,
+     * always. */
+    const struct bench_metric *metrics;
+    size_t n_metrics; /* 1 to BENCH_METRICS_MAX */
+    bool (*sample)(struct bench_ctx *ctx, double *ret_values);
 };
 
 /* The registry, in the order of benches.def. */
@@ -57,6 +74,10 @@ const struct bench *bench_find(const char *name);
 
 /* Whether bench is of that name, or in that group, or its family is called so. */
 bool bench_matches(const struct bench *bench, const char *name_or_group);
+
+/* How many metrics it has, at least 1, and the one of that index. */
+size_t bench_n_metrics(const struct bench *bench);
+struct bench_metric bench_metric(const struct bench *bench, size_t i);
 
 /* Whether it can run on the OS of this build. */
 bool bench_is_for_os(const struct bench *bench, const char *os);

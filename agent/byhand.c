@@ -121,18 +121,24 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The values of all copies, sorted; NULL: no memory. */
-static double *sorted_values(const struct runner *runner, const struct runner_request *request)
+/* The values of a metric of all copies, sorted; none where there is no such metric here. NULL: no
+ * memory. */
+static double *sorted_values(const struct runner *runner, const struct runner_request *request,
+                             size_t metric, size_t *ret_count)
 {
-    size_t count = (size_t)request->samples * request->copies;
-    double *all = malloc(count * sizeof(double)), iterations;
+    double *all = malloc((size_t)request->samples * request->copies * sizeof(double)), iterations;
 
-    if (all == NULL)
-        return NULL;
-    for (unsigned i = 0; i < request->copies; i++)
-        memcpy(all + (size_t)i * request->samples, runner_values(runner, i, &iterations),
-               request->samples * sizeof(double));
-    qsort(all, count, sizeof(double), compare_doubles);
+    *ret_count = 0;
+    for (unsigned i = 0; all != NULL && i < request->copies; i++) {
+        const double *values = runner_values(runner, i, metric, &iterations);
+
+        if (values == NULL)
+            continue;
+        memcpy(all + *ret_count, values, request->samples * sizeof(double));
+        *ret_count += request->samples;
+    }
+    if (*ret_count > 0)
+        qsort(all, *ret_count, sizeof(double), compare_doubles);
     return all;
 }
 
@@ -153,23 +159,35 @@ static void format_value(double value, const char *unit, bool human, char *ret_t
     snprintf(ret_text, 32, "%.3g %s", value, time ? times[step] : rates[step]);
 }
 
-static int print_row(struct runner *runner, const struct runner_request *request, bool human)
+static void print_row(const char *name, const struct bench_metric *metric, const double *sorted,
+                      size_t count, bool human, const char *flags)
 {
-    size_t count = (size_t)request->samples * request->copies;
-    double *values = sorted_values(runner, request);
-    const struct bench *bench = request->bench;
     char median[32], least[32], most[32];
 
-    if (values == NULL) {
-        fprintf(stderr, "%s: no memory for its values\n", bench->name);
-        return STATUS_FAILED;
+    format_value((sorted[(count - 1) / 2] + sorted[count / 2]) / 2, metric->unit, human, median);
+    format_value(sorted[0], metric->unit, human, least);
+    format_value(sorted[count - 1], metric->unit, human, most);
+    printf("%-28s %-10s %-8s %12s %12s %12s %6zu  %s\n", name, metric->name, metric->unit, median,
+           least, most, count, flags);
+}
+
+static int print_rows(struct runner *runner, const struct runner_request *request, bool human)
+{
+    const char *flags = runner_flags(runner);
+
+    for (size_t i = 0; i < bench_n_metrics(request->bench); i++) {
+        struct bench_metric metric = bench_metric(request->bench, i);
+        size_t count;
+        double *values = sorted_values(runner, request, i, &count);
+
+        if (values == NULL) {
+            fprintf(stderr, "%s: no memory for its values\n", request->bench->name);
+            return STATUS_FAILED;
+        }
+        if (count > 0)
+            print_row(request->bench->name, &metric, values, count, human, flags);
+        free(values);
     }
-    format_value((values[(count - 1) / 2] + values[count / 2]) / 2, bench->unit, human, median);
-    format_value(values[0], bench->unit, human, least);
-    format_value(values[count - 1], bench->unit, human, most);
-    printf("%-28s %-10s %-8s %12s %12s %12s %6zu  %s\n", bench->name, bench->metric, bench->unit,
-           median, least, most, count, runner_flags(runner));
-    free(values);
     return STATUS_DONE;
 }
 
@@ -187,7 +205,7 @@ static int run_one(const struct runner_request *request, const struct runner_clo
     }
     if (event == RUNNER_FINISHED) {
         runner_watch_end(runner);
-        status = print_row(runner, request, human);
+        status = print_rows(runner, request, human);
     } else if (event == RUNNER_NOTHING) {
         status = STATUS_INTERRUPTED;
     } else {

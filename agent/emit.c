@@ -133,18 +133,23 @@ void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t)
     end_line(out);
 }
 
-static void sample_line(FILE *out, int64_t invocation, const struct bench *bench, int copy,
-                        double iterations, const double *values, size_t count)
+static void emit_metric(FILE *out, const struct bench_metric *metric)
 {
-    fprintf(out, "{\"type\":\"sample\",\"invocation\":%" PRId64, invocation);
-    member_string(out, "metric", bench->metric);
-    member_string(out, "unit", bench->unit);
-    member_string(out, "direction", bench->direction);
-    fprintf(out, ",\"revision\":%u", bench->revision);
-    if (copy >= 0)
-        fprintf(out, ",\"copy\":%d", copy);
+    member_string(out, "metric", metric->name);
+    member_string(out, "unit", metric->unit);
+    member_string(out, "direction", metric->direction);
+}
+
+static void sample_line(FILE *out, const struct emit_series *series, const double *values,
+                        size_t count)
+{
+    fprintf(out, "{\"type\":\"sample\",\"invocation\":%" PRId64, series->invocation);
+    emit_metric(out, &series->metric);
+    fprintf(out, ",\"revision\":%u", series->revision);
+    if (series->copy >= 0)
+        fprintf(out, ",\"copy\":%d", series->copy);
     fputs(",\"iterations\":", out);
-    emit_double(out, iterations);
+    emit_double(out, series->iterations);
     fputs(",\"values\":[", out);
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
@@ -155,13 +160,11 @@ static void sample_line(FILE *out, int64_t invocation, const struct bench *bench
     end_line(out);
 }
 
-void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int copy,
-                  double iterations, const double *values, size_t count)
+void emit_samples(FILE *out, const struct emit_series *series, const double *values, size_t count)
 {
     for (size_t sent = 0; sent < count; sent += EMIT_VALUES_MAX) {
         size_t left = count - sent;
-        sample_line(out, invocation, bench, copy, iterations, values + sent,
-                    left < EMIT_VALUES_MAX ? left : EMIT_VALUES_MAX);
+        sample_line(out, series, values + sent, left < EMIT_VALUES_MAX ? left : EMIT_VALUES_MAX);
     }
 }
 
@@ -218,6 +221,26 @@ void emit_error(FILE *out, const char *reason)
     end_line(out);
 }
 
+/* The first one, and all of them where there are several. */
+static void emit_bench_metrics(FILE *out, const struct bench *bench)
+{
+    struct bench_metric metric = bench_metric(bench, 0);
+
+    emit_metric(out, &metric);
+    if (bench_n_metrics(bench) == 1)
+        return;
+    fputs(",\"metrics\":[", out);
+    for (size_t i = 0; i < bench_n_metrics(bench); i++) {
+        metric = bench_metric(bench, i);
+        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
+        emit_string(out, metric.name);
+        member_string(out, "unit", metric.unit);
+        member_string(out, "direction", metric.direction);
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
 void emit_catalogue(FILE *out)
 {
     putc('[', out);
@@ -227,9 +250,7 @@ void emit_catalogue(FILE *out)
         fputs(i > 0 ? ",\n {\"name\":" : "{\"name\":", out);
         emit_string(out, bench->name);
         member_string(out, "groups", bench->groups);
-        member_string(out, "metric", bench->metric);
-        member_string(out, "unit", bench->unit);
-        member_string(out, "direction", bench->direction);
+        emit_bench_metrics(out, bench);
         member_string(out, "summary", bench->summary);
         member_string(out, "os", bench->os);
         putc('}', out);

@@ -30,9 +30,16 @@ void emit_outcome(FILE *out, const char *type, int64_t invocation, const char *r
 /* Of host-evidence; returns true. id -1, reason NULL: left out. */
 bool emit_answer(FILE *out, const char *type, int64_t id, const char *reason);
 void emit_mark(FILE *out, const char *type, int64_t invocation, int64_t t); /* "begin", "end" */
-/* count values in as many lines as are needed. copy -1: there is only one. */
-void emit_samples(FILE *out, int64_t invocation, const struct bench *bench, int copy,
-                  double iterations, const double *values, size_t count);
+/* What a line of samples says of all of them. */
+struct emit_series {
+    int64_t invocation;
+    struct bench_metric metric;
+    unsigned revision;
+    int copy;          /* -1: there is only one */
+    double iterations; /* operations behind each value */
+};
+/* count values in as many lines as are needed. */
+void emit_samples(FILE *out, const struct emit_series *series, const double *values, size_t count);
 /* flags "": none. */
 void emit_done(FILE *out, int64_t invocation, uint64_t samples, const char *flags,
                const struct runner_watch *watch);

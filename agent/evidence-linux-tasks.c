@@ -30,7 +30,18 @@ struct scan {
 /* --- /proc/PID/stat --- */
 
 /* Of the fields after the name, proc(5)'s number less 3. */
-enum { STATE, PARENT, FLAGS = 6, UTIME = 11, STIME, CUTIME, CSTIME, THREADS = 17, START = 19, CPU = 36 };
+enum {
+    STATE,
+    PARENT,
+    FLAGS = 6,
+    UTIME = 11,
+    STIME,
+    CUTIME,
+    CSTIME,
+    THREADS = 17,
+    START = 19,
+    CPU = 36
+};
 #define STAT_FIELDS 37
 
 struct stat_line {

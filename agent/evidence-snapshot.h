@@ -58,7 +58,7 @@ struct evidence_process {
     bool kernel;
     bool meets;  /* may run on a CPU of the subject */
     bool within; /* may run on those only */
-    bool afar;   /* ran on other CPUs last: its leader, and its threads where these were looked at */
+    bool afar; /* ran on other CPUs last: its leader, and its threads where these were looked at */
     bool in_cgroup;
     int64_t threads;
     struct evidence_time time;

@@ -57,7 +57,7 @@ static int command_list(int argc, char **argv)
         return STATUS_DONE;
     }
     for (size_t i = 0; i < bench_count; i++)
-        printf("%-28s %-8s %s%s\n", bench_table[i]->name, bench_table[i]->unit,
+        printf("%-28s %-8s %s%s\n", bench_table[i]->name, bench_metric(bench_table[i], 0).unit,
                bench_table[i]->summary,
                bench_is_for_os(bench_table[i], os_name) ? "" : " (not on this system)");
     return STATUS_DONE;

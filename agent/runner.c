@@ -40,7 +40,8 @@ struct runner {
     void *shared;
     size_t shared_size;
     struct copy *copies;
-    double *values;
+    double *values;   /* samples of the first copy's first metric, of its second one, … */
+    size_t n_metrics; /* of the benchmark */
     struct os_workers *workers;
     enum phase phase;
     unsigned told;                /* copies that have reached the phase's end */
@@ -149,6 +150,11 @@ static uint64_t scaled(uint64_t iterations, double factor)
     return wanted < 1 ? 1 : wanted > (double)ITERATIONS_MAX ? ITERATIONS_MAX : (uint64_t)wanted;
 }
 
+static bool is_calibrated(const struct bench *bench)
+{
+    return bench->fixed == 0 && bench->sample == NULL;
+}
+
 /* How many iterations take as long as a sample is to take. A time that is long enough to go by is
  * taken twice, and the shorter one believed: the other may be an interruption's. */
 static bool calibrate(struct work *work)
@@ -157,7 +163,7 @@ static bool calibrate(struct work *work)
     double target = sample_target(work->runner), trusted = target * CALIBRATION_TRUST, ns, again;
 
     work->iterations = bench->fixed > 0 ? bench->fixed : 1;
-    while (bench->fixed == 0) {
+    while (is_calibrated(bench)) {
         if (!timed(work, bench->run, work->iterations, &ns))
             return false;
         if (ns >= trusted) {
@@ -184,12 +190,20 @@ static bool warm_up(struct work *work)
     unsigned done = 0;
 
     while (done < request->warmup || os_clock_ns() - begin < request->warmup_min_ns) {
+        if (work->bench->sample != NULL) {
+            double thrown_away[BENCH_METRICS_MAX];
+
+            if (!work->bench->sample(&work->ctx, thrown_away))
+                return false;
+            done++;
+            continue;
+        }
         if (!timed(work, work->bench->run, work->iterations, &ns))
             return false;
         shortest = done == 0 ? ns : smaller(shortest, ns);
         done++;
     }
-    if (done > 0 && work->bench->fixed == 0)
+    if (done > 0 && is_calibrated(work->bench))
         work->iterations =
             scaled(work->iterations, sample_target(work->runner) / larger(shortest, 1));
     return true;
@@ -225,22 +239,40 @@ static double to_value(const struct work *work, double whole_ns, bool *ret_overh
     return strcmp(work->bench->direction, "lower") == 0 ? net / amount : amount * 1e9 / net;
 }
 
-static bool measure(struct work *work)
+/* Where the samples of one metric of one copy begin. */
+static double *values_of(const struct runner *runner, unsigned copy, size_t metric)
+{
+    return runner->values + (copy * runner->n_metrics + metric) * runner->request.samples;
+}
+
+static bool measure_one(struct work *work, unsigned sample)
 {
     struct runner *runner = work->runner;
-    struct copy *copy = &runner->copies[work->ctx.copy];
-    double *values = runner->values + (size_t)work->ctx.copy * runner->request.samples;
+    unsigned copy = (unsigned)work->ctx.copy;
+    double figures[BENCH_METRICS_MAX], ns;
 
-    for (unsigned i = 0; i < runner->request.samples; i++) {
-        double ns;
-        if (!timed(work, work->bench->run, work->iterations, &ns))
+    if (work->bench->sample != NULL) {
+        if (!work->bench->sample(&work->ctx, figures))
             return false;
-        if (ns <= 0)
-            return bench_fail(&work->ctx,
-                              "the clock %s stood still during a sample: ask for longer samples",
-                              os_clock_name());
-        values[i] = to_value(work, ns, &copy->overhead_too_big);
+        for (size_t i = 0; i < runner->n_metrics; i++)
+            values_of(runner, copy, i)[sample] = figures[i];
+        return true;
     }
+    if (!timed(work, work->bench->run, work->iterations, &ns))
+        return false;
+    if (ns <= 0)
+        return bench_fail(&work->ctx,
+                          "the clock %s stood still during a sample: ask for longer samples",
+                          os_clock_name());
+    values_of(runner, copy, 0)[sample] = to_value(work, ns, &runner->copies[copy].overhead_too_big);
+    return true;
+}
+
+static bool measure(struct work *work)
+{
+    for (unsigned i = 0; i < work->runner->request.samples; i++)
+        if (!measure_one(work, i))
+            return false;
     return true;
 }
 
@@ -249,8 +281,8 @@ static void touch_values(struct work *work)
 {
     const struct runner *runner = work->runner;
 
-    for (unsigned i = 0; i < runner->request.samples; i++)
-        runner->values[(size_t)work->ctx.copy * runner->request.samples + i] = 0;
+    memset(values_of(runner, (unsigned)work->ctx.copy, 0), 0,
+           runner->n_metrics * runner->request.samples * sizeof(double));
 }
 
 static bool prepare(struct work *work)
@@ -267,7 +299,8 @@ static void tell(struct work *work, struct os_port *port, char word)
     struct copy *copy = &work->runner->copies[work->ctx.copy];
 
     copy->pinned = work->ctx.cpu >= 0;
-    copy->iterations = (double)work->iterations * work->bench->amount;
+    copy->iterations =
+        work->bench->sample != NULL ? 1 : (double)work->iterations * work->bench->amount;
     memcpy(copy->reason, work->ctx.reason, sizeof(copy->reason));
     os_port_tell(port, word);
 }
@@ -302,7 +335,8 @@ static void worker_main(void *arg, int copy, struct os_port *port)
                 .copies = (int)runner->request.copies,
                 .cpu = runner->cpus[copy],
                 .peer_cpu = runner->n_cpus > 1 ? runner->cpus[copy + 1] : -1,
-                .folder = folder},
+                .folder = folder,
+                .sample_ns = (int64_t)sample_target(runner)},
     };
 
     if (runner->scratch[0] != '\0')
@@ -323,9 +357,11 @@ static bool check_request(const struct runner_request *request, enum runner_even
         *ret_event = RUNNER_UNSUPPORTED;
         return false;
     }
-    if ((uint64_t)request->samples * request->copies > RUNNER_VALUES_MAX) {
-        snprintf(ret_reason, OS_REASON_MAX, "%u samples of %u copies: more than %d values",
-                 request->samples, request->copies, RUNNER_VALUES_MAX);
+    if ((uint64_t)request->samples * request->copies * bench_n_metrics(request->bench) >
+        RUNNER_VALUES_MAX) {
+        snprintf(ret_reason, OS_REASON_MAX,
+                 "%u samples of %u copies and %zu metrics: more than %d values", request->samples,
+                 request->copies, bench_n_metrics(request->bench), RUNNER_VALUES_MAX);
         *ret_event = RUNNER_FAILED;
         return false;
     }
@@ -367,7 +403,9 @@ static bool make_shared(struct runner *runner, char *ret_reason)
     size_t copies = runner->request.copies;
     size_t head = (copies * sizeof(struct copy) + 63) / 64 * 64;
 
-    runner->shared_size = head + copies * runner->request.samples * sizeof(double);
+    runner->n_metrics = bench_n_metrics(runner->request.bench);
+    runner->shared_size =
+        head + copies * runner->n_metrics * runner->request.samples * sizeof(double);
     runner->shared = os_pages_new(runner->shared_size, true);
     if (runner->shared == NULL) {
         snprintf(ret_reason, OS_REASON_MAX, "no memory for %u samples of %u copies",
@@ -501,10 +539,13 @@ const struct runner_watch *runner_watched(const struct runner *runner)
     return &runner->watch;
 }
 
-const double *runner_values(const struct runner *runner, unsigned copy, double *ret_iterations)
+const double *runner_values(const struct runner *runner, unsigned copy, size_t metric,
+                            double *ret_iterations)
 {
+    const double *values = values_of(runner, copy, metric);
+
     *ret_iterations = runner->copies[copy].iterations;
-    return runner->values + (size_t)copy * runner->request.samples;
+    return values[0] != values[0] ? NULL : values; /* NaN */
 }
 
 const char *runner_flags(struct runner *runner)

@@ -76,8 +76,10 @@ const struct runner_watch *runner_watched(const struct runner *runner);
 enum runner_event runner_step(struct runner *runner);
 const char *runner_reason(const struct runner *runner);
 
-/* After RUNNER_FINISHED. values has request->samples values; iterations: operations behind each. */
-const double *runner_values(const struct runner *runner, unsigned copy, double *ret_iterations);
+/* After RUNNER_FINISHED. request->samples values of one metric; iterations: operations behind each.
+ * NULL: there is no such metric on this machine. */
+const double *runner_values(const struct runner *runner, unsigned copy, size_t metric,
+                            double *ret_iterations);
 /* Comma-separated, "" for none (schema/agent-protocol.md lists them); valid while runner is. To be
  * called once. */
 const char *runner_flags(struct runner *runner);

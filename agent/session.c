@@ -235,21 +235,37 @@ static bool on_go(struct session *session, const struct json_object *object)
     return true;
 }
 
-static bool on_collect(struct session *session, const struct json_object *object)
+/* Returns how many values it sent. */
+static uint64_t send_copy(const struct session *session, unsigned copy)
 {
     const struct runner_request *request = &session->request;
-    uint64_t sent = (uint64_t)request->samples * request->copies;
+    struct emit_series series = {.invocation = session->invocation,
+                                 .revision = request->bench->revision,
+                                 .copy = request->copies > 1 ? (int)copy : -1};
+    uint64_t sent = 0;
+
+    for (size_t i = 0; i < bench_n_metrics(request->bench); i++) {
+        const double *values = runner_values(session->runner, copy, i, &series.iterations);
+
+        series.metric = bench_metric(request->bench, i);
+        if (values == NULL)
+            continue;
+        emit_samples(stdout, &series, values, request->samples);
+        sent += request->samples;
+    }
+    return sent;
+}
+
+static bool on_collect(struct session *session, const struct json_object *object)
+{
+    uint64_t sent = 0;
     char flags[RUNNER_FLAGS_MAX];
     struct runner_watch watch;
 
     if (!expect_invocation(session, object, "collect", STATE_ENDED))
         return false;
-    for (unsigned i = 0; i < request->copies; i++) {
-        double iterations;
-        const double *values = runner_values(session->runner, i, &iterations);
-        emit_samples(stdout, session->invocation, request->bench, request->copies > 1 ? (int)i : -1,
-                     iterations, values, request->samples);
-    }
+    for (unsigned i = 0; i < session->request.copies; i++)
+        sent += send_copy(session, i);
     session->samples += sent;
     snprintf(flags, sizeof(flags), "%s", runner_flags(session->runner));
     watch = *runner_watched(session->runner);

@@ -31,23 +31,29 @@ static void schedule(const uint8_t *block, uint32_t w[64])
     }
 }
 
+/* One round, in place: the eight variables change their parts from one to the next. */
+static inline void round_of(uint32_t s[8], int i, uint32_t constant_and_word)
+{
+    uint32_t a = s[-i & 7], b = s[(1 - i) & 7], c = s[(2 - i) & 7], e = s[(4 - i) & 7];
+    uint32_t sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    uint32_t choice = (e & s[(5 - i) & 7]) ^ (~e & s[(6 - i) & 7]);
+    uint32_t t1 = s[(7 - i) & 7] + sum1 + choice + constant_and_word;
+    uint32_t sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+
+    s[(3 - i) & 7] += t1;
+    s[(7 - i) & 7] = t1 + sum0 + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void compress(uint32_t hash[8], const uint8_t *block)
 {
     uint32_t w[64], s[8];
 
     schedule(block, w);
     memcpy(s, hash, sizeof(s));
-    for (int i = 0; i < 64; i++) {
-        uint32_t sum1 = rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25);
-        uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t t1 = s[7] + sum1 + choice + round_constants[i] + w[i];
-        uint32_t sum0 = rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22);
-        uint32_t t2 = sum0 + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-
-        memmove(s + 1, s, 7 * sizeof(s[0]));
-        s[4] += t1;
-        s[0] = t1 + t2;
-    }
+    for (int i = 0; i < 64; i += 8)
+#pragma GCC unroll 8 /* so that s lies in registers */
+        for (int k = 0; k < 8; k++)
+            round_of(s, k, round_constants[i + k] + w[i + k]);
     for (int i = 0; i < 8; i++)
         hash[i] += s[i];
 }

@@ -13,7 +13,7 @@
 #include "util/io.h"
 
 enum {
-    SILENT_QUICK_MS = 50,
+    SILENT_QUICK_MS = 120,
     SILENT_MS = 200,
     QUICK_MS = 10000,    /* how long the quick pace lasts */
     ANSWERED_MS = 40,    /* refusing costs the guest an interrupt, and its server comes next */

@@ -3,7 +3,7 @@
  *
  * A user-mode forward (libslirp) accepts at once, long before the guest has a network, and a
  * connection from that time may stay dumb for seconds after the server is there. So attempts
- * overlap: a new one is made every 50 ms while the others are silent (200 ms after the first ten
+ * overlap: a new one is made every 120 ms while the others are silent (200 ms after the first ten
  * seconds: a guest that boots for longer may greet slowly too, and would have to serve them all; 40
  * ms after one that was refused or closed, and 250 ms after 150 of those). Two are open at a time,
  * since the server may fork for each; the older is given 10 s, if the server takes long to greet,

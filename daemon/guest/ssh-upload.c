@@ -13,40 +13,40 @@
 
 enum { SHOWN_MAX = 200 };
 
-/* The script that takes the agent on standard input, all in one, since each round trip costs. It
- * gets $n: name of the new folder, $w: SHA-256, $i: how many folders to leave out, $z: empty, or
- * the size of the agent, which is then started as a session on the rest of the input, and the
- * folders as arguments. On standard output it tells, a line each: "try FOLDER: WHY" for a folder
- * that did not do, "full NUMBER FOLDER" when the data did not fit there (they are lost then, and
- * have to be sent again), "digest SIZE SHA-256" when other bytes have come, "ok FOLDER" at the end.
- * What programs of the guest say goes to standard error. There is no newline, "!" or backslash in
- * it: shell_command() would have to encode it. */
+/* The script that takes the agent on standard input and starts it on the rest of that, all in one,
+ * since each round trip and each program costs. It gets $n: name of the new folder, $w: SHA-256,
+ * $i: how many folders to leave out, $z: size of the agent, and the folders as arguments. On
+ * standard output it tells, a line each: "try FOLDER: WHY" for a folder that did not do, "full
+ * NUMBER FOLDER" when the data did not fit there (they are lost then, and have to be sent again),
+ * "digest SIZE SHA-256" when other bytes have come, "ok FOLDER" at the end. What programs of the
+ * guest say goes to standard error. There is no newline, "!" or backslash in it: shell_command()
+ * would have to encode it. (Packed by gzip it would take longer: a slow guest receives 10 MB/s, and
+ * unpacks 8.) */
 static const char upload_script[] =
     "umask 077; t=; k=; "
     /* Leave nothing behind but on success, also when the connection goes away. */
     "trap 'test -n \"$k\" || test -z \"$t\" || rm -rf \"$t\"' 0; trap 'exit 9' 1 2 13 15; "
-    "take() { if test -n \"$z\"; then head -c $z; else cat; fi; }; "
     "bad() { echo \"digest `wc -c <\"$f\"` $h\"; exit 1; }; "
+    /* Whichever tool there is; a busybox without the applet is none. */
+    "look() { for c in sha256sum 'busybox sha256sum' 'openssl dgst -sha256 -r' 'sha256 -q'; do "
+    "h=`$c <\"$f\" 2>/dev/null` && h=${h%% *} && test ${#h} = 64 && return; h=; done; }; "
     "shift $i; "
     "for b; do i=$((i+1)); "
     "test -n \"$b\" && test -d \"$b\" || { echo \"try $b: no such folder\"; continue; }; "
     "d=${b%/}/$n; f=$d/" AGENT_NAME "; "
     "mkdir \"$d\" 2>/dev/null || { echo \"try $b: not writable\"; continue; }; "
     "if test -z \"$t\"; then t=$d; "
-    "take >\"$f\" || { echo \"full $i $b\"; exit 1; }; "
-    /* Whichever tool there is; a busybox without the applet is none. */
-    "for c in sha256sum 'busybox sha256sum' 'openssl dgst -sha256 -r' 'sha256 -q'; do "
-    "h=`$c <\"$f\" 2>/dev/null` && h=${h%% *} && test ${#h} = 64 && break; h=; done; "
-    "test \"${h:-$w}\" = $w || bad; "
+    "head -c $z >\"$f\" || { echo \"full $i $b\"; exit 1; }; "
     "else mv \"$t/" AGENT_NAME "\" \"$f\" || "
     "{ rm -rf \"$d\"; echo \"try $b: no room\"; continue; }; rm -rf \"$t\"; t=$d; fi; "
-    "chmod 700 \"$f\"; \"$f\" version >/dev/null </dev/null; r=$?; "
-    "test $r = 0 || { echo \"try $b: $r\"; continue; }; "
-    "test -n \"$h\" || { h=`\"$f\" digest \"$f\"`; h=${h%% *}; test \"$h\" = $w || bad; }; "
-    "k=1; echo \"ok $d\"; test -z \"$z\" || exec \"$f\" session; exit 0; "
+    /* One that tells its own digest rightly can be executed here, and is whole. */
+    "chmod 700 \"$f\"; h=`\"$f\" digest \"$f\" </dev/null`; r=$?; h=${h%% *}; "
+    "if test $r = 0; then test \"$h\" = $w || bad; "
+    "else look; test \"${h:-$w}\" = $w || bad; echo \"try $b: $r\"; continue; fi; "
+    "k=1; echo \"ok $d\"; exec \"$f\" session; "
     "done; exit 1";
 
-/* What an exit status of "vmatrix-agent version" means; a text stays as it is. */
+/* What an exit status of "vmatrix-agent digest" means; a text stays as it is. */
 static char *why_text(const char *why)
 {
     guint64 code;
@@ -60,7 +60,7 @@ static char *why_text(const char *why)
                         "kind of CPU)");
     if (code == 139)
         return g_strdup("crashed when started (139)");
-    return g_strdup_printf("\"" AGENT_NAME " version\" ended with status %" G_GUINT64_FORMAT, code);
+    return g_strdup_printf("\"" AGENT_NAME " digest\" ended with status %" G_GUINT64_FORMAT, code);
 }
 
 /* "FOLDER: WHY" */
@@ -105,20 +105,19 @@ typedef struct {
     char *words; /* the folders to try, quoted for the shell */
     char *name;  /* of the new folder */
     char *digest;
-    const void *data;
-    gsize length;
+    GBytes *agent;  /* borrowed */
     GString *tried; /* "FOLDER: WHY; …" */
     guint64 skip;   /* folders to leave out: the data were lost there */
     char *folder;   /* the one that did */
 } Push;
 
 static void push_init(Push *push, SshPeer *peer, const Wait *wait, const char *folder,
-                      const void *data, gsize length)
+                      GBytes *agent)
 {
     g_autofree char *random = g_uuid_string_random();
 
-    *push = (Push){.peer = peer, .wait = wait, .data = data, .length = length};
-    push->digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, data, length);
+    *push = (Push){.peer = peer, .wait = wait, .agent = agent};
+    push->digest = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, agent);
     push->name = g_strconcat("vmatrix-", random, NULL);
     push->words = folder != NULL ? g_shell_quote(folder) : g_strdup(CANDIDATES);
     push->tried = g_string_new(NULL);
@@ -135,11 +134,12 @@ static void push_finish(Push *push)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_finish)
 
-/* size: "" to put the agent there alone. Transfer full. */
-static char *push_script(const Push *push, const char *size)
+/* Transfer full. */
+static char *push_script(const Push *push)
 {
-    return g_strdup_printf("n=%s; w=%s; i=%" G_GUINT64_FORMAT "; z=%s; set -- %s; %s", push->name,
-                           push->digest, push->skip, size, push->words, upload_script);
+    return g_strdup_printf(
+        "n=%s; w=%s; i=%" G_GUINT64_FORMAT "; z=%" G_GSIZE_FORMAT "; set -- %s; %s", push->name,
+        push->digest, push->skip, g_bytes_get_size(push->agent), push->words, upload_script);
 }
 
 typedef enum {
@@ -158,8 +158,8 @@ static Report push_report(Push *push, const char *line, GError **error)
     if (g_str_has_prefix(line, "try "))
         note_try(push->tried, line + strlen("try "));
     if (g_str_has_prefix(line, "digest ")) {
-        fail_digest(push->peer, push->wait, line + strlen("digest "), push->length, push->digest,
-                    error);
+        fail_digest(push->peer, push->wait, line + strlen("digest "), g_bytes_get_size(push->agent),
+                    push->digest, error);
         return REPORT_FAILED;
     }
     if (g_str_has_prefix(line, "ok /") && g_str_has_suffix(line, push->name)) {
@@ -189,65 +189,54 @@ static gboolean push_failed(const Push *push, int status, const char *last, GErr
     return FALSE;
 }
 
-/* One try. push->folder stays NULL when the data are to be sent again. */
-static gboolean push_once(Push *push, GError **error)
+/* Until it has removed what it made. */
+static void push_drain(const Push *push, Channel *channel)
 {
-    g_autofree char *script = push_script(push, "");
-    g_auto(SshResult) result = {0};
-    g_auto(GStrv) lines = NULL;
+    g_autofree char *line = NULL;
 
-    if (!ssh_peer_run(push->peer, push->wait, script, push->data, push->length, &result, error))
-        return FALSE;
-    lines = g_strsplit(result.output->str, "\n", -1);
-    for (char **line = lines; *line != NULL; line++) {
-        Report report = push_report(push, *line, error);
-
-        if (report != REPORT_MORE)
-            return report != REPORT_FAILED;
-    }
-    g_autofree char *last = said(result.errors);
-
-    return push_failed(push, result.status, last, error);
+    while (ssh_script_line(channel, push->wait, &line, NULL) && line != NULL)
+        g_clear_pointer(&line, g_free);
 }
 
-gboolean ssh_peer_push_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
-                             gsize length, char **ret_folder, GError **error)
+/* What the script makes of it: TRUE when the agent has been started. FALSE without error when the
+ * data are to be sent again, or the script has ended. */
+static gboolean push_watch(Push *push, Channel *channel, gboolean *ret_again, GError **error)
 {
-    g_auto(Push) push = {0};
+    for (;;) {
+        g_autofree char *line = NULL;
 
-    push_init(&push, peer, wait, folder, data, length);
-    while (push.folder == NULL)
-        if (!push_once(&push, error))
+        if (!ssh_script_line(channel, push->wait, &line, error) || line == NULL)
             return FALSE;
-    *ret_folder = g_steal_pointer(&push.folder);
-    return TRUE;
+        Report report = push_report(push, line, error);
+
+        if (report == REPORT_MORE)
+            continue;
+        if (report == REPORT_OK)
+            return TRUE;
+        *ret_again = report == REPORT_AGAIN;
+        push_drain(push, channel);
+        return FALSE;
+    }
 }
 
 /* One try; NULL without an error when the data are to be sent again. */
 static Channel *start_once(Push *push, GError **error)
 {
-    g_autofree char *size = g_strdup_printf("%" G_GSIZE_FORMAT, push->length);
-    g_autofree char *script = push_script(push, size);
+    g_autofree char *script = push_script(push);
     g_autoptr(Channel) channel = ssh_script_open(push->peer, push->wait, script, error);
+    g_autoptr(GError) local = NULL;
+    gboolean again = FALSE;
     int status;
 
-    if (channel == NULL || !ssh_script_feed(channel, push->wait, push->data, push->length, error))
+    if (channel == NULL)
         return NULL;
-    for (;;) {
-        g_autofree char *line = NULL;
-
-        if (!ssh_script_line(channel, push->wait, &line, error))
-            return NULL;
-        if (line == NULL)
-            break;
-        Report report = push_report(push, line, error);
-
-        if (report == REPORT_OK)
-            return g_steal_pointer(&channel);
-        if (report != REPORT_MORE)
-            return NULL;
-    }
-    if (channel->ops->exit_status(channel, push->wait, &status, error)) {
+    if (ssh_script_feed(channel, push->wait, g_bytes_get_data(push->agent, NULL),
+                        g_bytes_get_size(push->agent), &local) &&
+        push_watch(push, channel, &again, &local))
+        return g_steal_pointer(&channel);
+    if (local != NULL) {
+        g_propagate_error(error, g_steal_pointer(&local));
+    } else if (!again && channel->ops->exit_status(channel, push->wait, &status, error)) {
         g_autofree char *last = said(channel->errors);
 
         push_failed(push, status, last, error);
@@ -255,14 +244,14 @@ static Channel *start_once(Push *push, GError **error)
     return NULL;
 }
 
-Channel *ssh_peer_start_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
-                              gsize length, char **ret_folder, GError **error)
+Channel *ssh_peer_start_agent(SshPeer *peer, const Wait *wait, const char *folder, GBytes *agent,
+                              char **ret_folder, GError **error)
 {
     g_auto(Push) push = {0};
     Channel *channel = NULL;
     guint64 skipped;
 
-    push_init(&push, peer, wait, folder, data, length);
+    push_init(&push, peer, wait, folder, agent);
     do {
         skipped = push.skip;
         channel = start_once(&push, error);

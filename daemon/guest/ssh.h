@@ -55,18 +55,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(SshResult, ssh_result_clear)
 gboolean ssh_peer_run(SshPeer *peer, const Wait *wait, const char *script, const void *input,
                       gsize input_length, SshResult *ret_result, GError **error);
 
-/* Put data into a fresh private folder of the guest that is proved executable, as "vmatrix-agent",
- * mode 0700; by a stdin pipe, size and SHA-256 checked (digest tool of the guest where it has one,
- * else the agent's own "digest" command). folder NULL: XDG_RUNTIME_DIR-like candidates are tried by
- * really executing: 126 (not executable), 127 (missing) and 139 (crash) are told apart in the
- * error. *ret_folder: transfer full. */
-gboolean ssh_peer_push_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
-                             gsize length, char **ret_folder, GError **error);
-
-/* The same, and start it: "vmatrix-agent session", all in one command, since each costs a round
- * trip and a shell. The channel is the session's, and must be freed before the peer. */
-Channel *ssh_peer_start_agent(SshPeer *peer, const Wait *wait, const char *folder, const void *data,
-                              gsize length, char **ret_folder, GError **error);
+/* Put the agent into a fresh private folder of the guest, as "vmatrix-agent", mode 0700, and start
+ * "vmatrix-agent session", all in one command, since each costs a round trip and a shell. It goes
+ * through a stdin pipe; its SHA-256 is checked there by the agent's own "digest" command, which
+ * also proves the folder executable: 126 (not executable), 127 (missing) and 139 (crash) are told
+ * apart in the error. folder NULL: XDG_RUNTIME_DIR-like candidates are tried. *ret_folder: transfer
+ * full. The channel is the session's, and must be freed before the peer. */
+Channel *ssh_peer_start_agent(SshPeer *peer, const Wait *wait, const char *folder, GBytes *agent,
+                              char **ret_folder, GError **error);
 
 /* Start a program by argv (each word quoted for /bin/sh) and talk to it. The channel must be freed
  * before the peer. */

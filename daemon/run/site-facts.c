@@ -53,6 +53,44 @@ static void add_program(const SiteFacts *site, GHashTable *facts, const char *na
         g_hash_table_replace(facts, g_strconcat("program.", name, NULL), g_strdup(line));
 }
 
+typedef struct {
+    const SiteFacts *site;
+    GHashTable *facts;
+    GThread *thread;
+} Programs;
+
+static gpointer ask_programs(gpointer data)
+{
+    const Programs *asked = data;
+
+    for (gsize i = 0; i < G_N_ELEMENTS(programs); i++)
+        add_program(asked->site, asked->facts, programs[i].name, programs[i].argv);
+    return NULL;
+}
+
+/* Each program takes longer to say its version than a hypervisor does: they are asked at the side.
+ */
+static void programs_begin(Programs *asked, const SiteFacts *site)
+{
+    asked->site = site;
+    asked->facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    asked->thread = g_thread_new("programs", ask_programs, asked);
+}
+
+static void programs_end(Programs *asked, GHashTable *facts)
+{
+    GHashTableIter iter;
+    gpointer name, value;
+
+    g_thread_join(asked->thread);
+    g_hash_table_iter_init(&iter, asked->facts);
+    while (g_hash_table_iter_next(&iter, &name, &value)) {
+        g_hash_table_replace(facts, name, value);
+        g_hash_table_iter_steal(&iter);
+    }
+    g_hash_table_unref(asked->facts);
+}
+
 /* ---- hypervisors ---- */
 
 static void add(GHashTable *facts, const char *hypervisor, const char *name, const char *value)
@@ -121,14 +159,16 @@ static void add_images(const SiteFacts *site, GHashTable *facts)
 
 void site_facts(const SiteFacts *site, GHashTable *facts)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(programs); i++)
-        add_program(site, facts, programs[i].name, programs[i].argv);
+    Programs asked;
+
+    programs_begin(&asked, site);
     add_hypervisors(site, facts);
     if (site->db_path != NULL)
         host_facts_filesystem(site->root, "database", site->db_path, facts);
     if (site->work != NULL)
         host_facts_filesystem(site->root, "work", site->work, facts);
     add_images(site, facts);
+    programs_end(&asked, facts);
 }
 
 GHashTable *site_facts_read(const SiteFacts *site)

@@ -299,11 +299,8 @@ static void ssh_undo(Attempt *attempt)
 
 static gboolean push_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
-    gsize length;
-    const void *data = g_bytes_get_data(attempt->spec.agent, &length);
-
-    attempt->channel = ssh_peer_start_agent(attempt->peer, wait, attempt->spec.guest->folder, data,
-                                            length, &attempt->guest_folder, error);
+    attempt->channel = ssh_peer_start_agent(attempt->peer, wait, attempt->spec.guest->folder,
+                                            attempt->spec.agent, &attempt->guest_folder, error);
     return attempt->channel != NULL;
 }
 

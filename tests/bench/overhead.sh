@@ -13,7 +13,7 @@
 # 3.4 s a second later. So the guest of each pair boots slower by another part of 1.1 s, for all programs alike.
 #
 # The floor is what no program can save: the create call, create to the banner (seen by banner.py, which asks every
-# 50 ms), the agent's own work and the destroy call. Own time is total less floor.
+# 120 ms), the agent's own work and the destroy call. Own time is total less floor.
 #
 # usage: overhead.sh [BUILD] [PAIRS]
 # shellcheck source-path=SCRIPTDIR

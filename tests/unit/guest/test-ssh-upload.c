@@ -15,19 +15,26 @@ enum { MIB = 1024 * 1024 };
 
 static const ServerSpec openssh = {.kind = SERVER_OPENSSH};
 
-#define AGENT(body)                                                                                \
-    "#!/bin/sh\n[ \"$1\" = version ] || { [ \"$1\" = digest ] && sha256sum \"$2\"; exit; }\n" body \
-    "\nexit 0\n"
+/* body is run before it tells its digest. */
+#define AGENT(body) "#!/bin/sh\n[ \"$1\" = digest ] || exit 0\n" body "\nsha256sum \"$2\"\nexit 0\n"
+
+static Channel *start(SshPeer *peer, const char *folder, const char *agent, gsize length,
+                      char **ret_folder, GError **error)
+{
+    g_autoptr(GBytes) plain = g_bytes_new_static(agent, length);
+    Wait wait = room(60);
+
+    return ssh_peer_start_agent(peer, &wait, folder, plain, ret_folder, error);
+}
 
 static char *push(const Server *server, const char *folder, const char *agent, gsize length,
                   GError **error)
 {
     g_autoptr(SshPeer) peer = connect_to(server);
-    Wait wait = room(60);
     char *found = NULL;
+    g_autoptr(Channel) channel = start(peer, folder, agent, length, &found, error);
 
-    g_assert_cmpint(ssh_peer_push_agent(peer, &wait, folder, agent, length, &found, error), ==,
-                    found != NULL);
+    g_assert_cmpint(channel != NULL, ==, found != NULL);
     return found;
 }
 
@@ -77,7 +84,7 @@ static void test_push(void)
 static void test_start_agent(void)
 {
     static const char body[] =
-        "#!/bin/sh\n[ \"$1\" = session ] || exit 0\nread line; echo \"got $line\"\n";
+        "#!/bin/sh\n[ \"$1\" = session ] || exec sha256sum \"$2\"\nread line; echo \"got $line\"\n";
     const ServerSpec dropbear = {.kind = SERVER_DROPBEAR};
     const ServerSpec *const servers[] = {&openssh, &dropbear};
 
@@ -98,7 +105,7 @@ static void test_start_agent(void)
         memcpy(data, body, strlen(body));
         memcpy(data + strlen(body), "exit 5\n", strlen("exit 5\n"));
         peer = connect_to(server);
-        channel = ssh_peer_start_agent(peer, &wait, server->folder, data, MIB, &folder, &error);
+        channel = start(peer, server->folder, data, MIB, &folder, &error);
         g_assert_no_error(error);
         check_pushed(folder, data, MIB);
         g_assert_true(channel->ops->write(channel, &wait, "hello\n", 6, &error));
@@ -116,13 +123,12 @@ static void test_start_agent_refused(void)
     g_autoptr(GError) error = NULL;
     g_autoptr(SshPeer) peer = NULL;
     g_autofree char *folder = NULL;
-    Wait wait = room(60);
 
     if (server == NULL)
         return;
     peer = connect_to(server);
-    g_assert_null(ssh_peer_start_agent(peer, &wait, server->folder, AGENT("exit 1"),
-                                       strlen(AGENT("exit 1")), &folder, &error));
+    g_assert_null(
+        start(peer, server->folder, AGENT("exit 1"), strlen(AGENT("exit 1")), &folder, &error));
     g_assert_error(error, VM_ERROR, VM_ERROR_FAILED);
     g_assert_nonnull(strstr(error->message, "status 1"));
     g_assert_null(folder);
@@ -210,34 +216,35 @@ static void test_push_no_room(void)
     g_assert_true(g_str_has_prefix(found, "/run/vmatrix-"));
 }
 
-/* A guest with no tool for digests asks the agent; one where the bytes are wrong is found out. */
+/* One where the bytes are wrong is found out: by the agent's digest, and where the agent cannot
+ * even run by the guest's own tool. */
 static void test_push_digest(void)
 {
     const ServerSpec spec = {.kind = SERVER_OPENSSH,
                              .settings = "SetEnv PATH=%s/bin",
-                             .mounts = "mkdir $F/bin; for p in cat mkdir rm chmod wc mv; do "
+                             .mounts = "mkdir $F/bin; for p in mkdir rm chmod wc mv head; do "
                                        "ln -s `command -v $p` $F/bin/$p; done"};
     g_autoptr(Server) server = server_start(&spec);
-    g_autofree char *tool = NULL, *place = NULL, *found = NULL, *honest = NULL;
     static const char zeros[] = "#!/bin/sh\nprintf '%064d  -' 0\n";
+    static const char honest[] = "#!/bin/sh\n[ \"$1\" = session ] || /usr/bin/sha256sum \"$2\"\n";
+    g_autofree char *tool = NULL, *place = NULL, *found = NULL;
     g_autoptr(GError) error = NULL;
 
     if (server == NULL)
         return;
     place = g_strdup_printf("%s/only", server->folder);
-    honest = g_strdup(AGENT(":"));
-    memcpy(strstr(honest, "sha256sum"), "        :", 9); /* tells no digest at all */
-    expect_push_failure(server, honest, "arrived damaged");
+    expect_push_failure(server, "#!/bin/sh\n", "arrived damaged"); /* tells no digest at all */
+    expect_push_failure(server, zeros, "0000000000000000");
+    expect_push_failure(server, "#!/bin/sh\nexit 3\n", "status 3");
     g_assert_true(io_make_folder(place, NULL));
-    g_free(honest);
-    honest = g_strdup("#!/bin/sh\n[ \"$1\" = digest ] && exec /usr/bin/sha256sum \"$2\"; exit 0\n");
     found = push(server, place, honest, strlen(honest), &error);
     g_assert_no_error(error);
     g_assert_true(g_str_has_prefix(found, place));
-    g_assert_true(io_remove_tree(found, NULL));
+    check_pushed(found, honest, strlen(honest));
+    g_assert_true(io_remove_tree(place, NULL));
     tool = g_strdup_printf("%s/bin/sha256sum", server->folder);
     g_assert_true(g_file_set_contents_full(tool, zeros, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
-    expect_push_failure(server, AGENT(":"), "0000000000000000");
+    expect_push_failure(server, "#!/bin/sh\nexit 3\n", "0000000000000000");
 }
 
 static void test_push_dropbear(void)
