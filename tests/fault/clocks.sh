@@ -29,14 +29,21 @@ END
 vm run "$state/plan.yaml"
 is "run ends well" "$status" 0
 ((status == 0)) || note "$err"
+for guest in $(sql "SELECT c.guest FROM run r JOIN cell c ON c.id = r.cell_id WHERE r.flags LIKE '%forced%'"); do
+    note "$guest did not end when its power button was pressed; the end of its console:" "$(console_of "$guest" | tail -n 3)"
+done
 column() {
     sql "SELECT $2 FROM invocation i JOIN run r ON r.id = i.run_id JOIN cell c ON c.id = r.cell_id
          WHERE c.guest = '$1'"
 }
-is "the fast clock is flagged" "$(column fast "drift_flagged, i.flags, r.flags")" "1,drift,drift"
+# Of an invocation or a run: one flag, whatever else a busy machine has it flagged with.
+flagged() {
+    echo "',' || ifnull($1.flags, '') || ',' LIKE '%,$2,%'"
+}
+is "the fast clock is flagged" "$(column fast "drift_flagged, $(flagged i drift), $(flagged r drift)")" "1,1,1"
 is "its drift is 1 %, within the bound and the allowance" \
     "$(column fast "abs(drift_ppm - 10000) < drift_bound_ppm + 3000")" 1
-is "the delayed guest is not flagged" "$(column jitter "drift_flagged, i.flags IS NULL")" "0,1"
+is "the delayed guest is not flagged" "$(column jitter "drift_flagged, $(flagged i drift)")" "0,0"
 is "its bound is as wide as the delays make it" \
     "$(column jitter "drift_bound_ppm > 100 AND abs(drift_ppm) < drift_bound_ppm + 3000")" 1
 is "a failing clock is no reason to reject a run" "$(sql "SELECT DISTINCT verdict FROM run")" clean
