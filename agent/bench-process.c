@@ -4,7 +4,10 @@
  * variant on two, where waking the other costs an inter-processor interrupt. */
 #include "bench.h"
 #include "echo.h"
+#include "os-kernel.h"
 #include "os.h"
+
+#include <stdlib.h>
 
 static bool pipe_setup(struct bench_ctx *ctx)
 {
@@ -46,6 +49,68 @@ static bool fork_run(struct bench_ctx *ctx, uint64_t iterations)
     for (uint64_t i = 0; i < iterations; i++)
         if (!os_fork_exit())
             return bench_fail(ctx, "cannot start a process: too many, or no memory");
+    return true;
+}
+
+/* --- programs --- */
+
+static bool exec_supported(struct bench_ctx *ctx)
+{
+    char path[OS_PATH_MAX];
+
+    return os_program_path(path, sizeof(path)) ||
+           bench_fail(ctx, "this program's own path is not known: /proc is not mounted");
+}
+
+static bool exec_setup(struct bench_ctx *ctx)
+{
+    ctx->state = malloc(OS_PATH_MAX);
+    if (ctx->state == NULL)
+        return bench_fail(ctx, "no memory");
+    return os_program_path(ctx->state, OS_PATH_MAX) ||
+           bench_fail(ctx, "this program's own path is not known");
+}
+
+static void exec_teardown(struct bench_ctx *ctx)
+{
+    free(ctx->state);
+    ctx->state = NULL;
+}
+
+static bool run_program(struct bench_ctx *ctx, const char *const *argv, uint64_t iterations)
+{
+    for (uint64_t i = 0; i < iterations; i++)
+        if (!os_run(argv))
+            return bench_fail(ctx, "%.200s could not be run", argv[0]);
+    return true;
+}
+
+static bool exec_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    const char *const argv[] = {ctx->state, "version", NULL};
+
+    return run_program(ctx, argv, iterations);
+}
+
+static bool shell_supported(struct bench_ctx *ctx)
+{
+    const char *const argv[] = {"/bin/sh", "-c", ":", NULL};
+
+    return os_run(argv) || bench_fail(ctx, "there is no /bin/sh that can be run");
+}
+
+static bool shell_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    const char *const argv[] = {"/bin/sh", "-c", ":", NULL};
+
+    return run_program(ctx, argv, iterations);
+}
+
+static bool thread_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    for (uint64_t i = 0; i < iterations; i++)
+        if (!os_thread_start_join())
+            return bench_fail(ctx, "a thread could not be made: out of memory, or of processes");
     return true;
 }
 
@@ -110,4 +175,47 @@ const struct bench bench_process_fork_exit = {
     .revision = 1,
     .amount = 1,
     .run = fork_run,
+};
+
+const struct bench bench_process_fork_exec = {
+    .name = "process.fork-exec",
+    .groups = "lmbench all",
+    .metric = "latency",
+    .unit = "ns",
+    .direction = "lower",
+    .summary = "start of a small static program (this one), until it has ended",
+    .os = "linux freebsd windows",
+    .revision = 1,
+    .amount = 1,
+    .supported = exec_supported,
+    .setup = exec_setup,
+    .run = exec_run,
+    .teardown = exec_teardown,
+};
+
+const struct bench bench_process_shell = {
+    .name = "process.shell",
+    .groups = "lmbench all",
+    .metric = "latency",
+    .unit = "ns",
+    .direction = "lower",
+    .summary = "/bin/sh -c :, until it has ended",
+    .os = "linux freebsd",
+    .revision = 1,
+    .amount = 1,
+    .supported = shell_supported,
+    .run = shell_run,
+};
+
+const struct bench bench_process_thread = {
+    .name = "process.thread",
+    .groups = "all",
+    .metric = "latency",
+    .unit = "ns",
+    .direction = "lower",
+    .summary = "a thread that ends at once, until it is joined",
+    .os = "linux freebsd windows",
+    .revision = 1,
+    .amount = 1,
+    .run = thread_run,
 };

@@ -317,21 +317,23 @@ static gboolean no_campaign(Store *store, const char *which, GError **error)
         g_set_error(error, VM_ERROR, VM_ERROR_INVALID,
                     "%s: there is no campaign yet: 'vmatrix run PLAN' makes one", store->path);
     else
-        g_set_error(error, VM_ERROR, VM_ERROR_INVALID,
-                    "%s: there is no campaign '%s': give its number, the first characters of its "
-                    "UUID, or 'latest'",
-                    store->path, which);
+        g_set_error(
+            error, VM_ERROR, VM_ERROR_INVALID,
+            "%s: there is no campaign '%s': give its number, the first 8 or more characters "
+            "of its UUID, or 'latest'",
+            store->path, which);
     return FALSE;
 }
 
-/* By number, else by UUID prefix: a UUID may begin with digits only. */
+/* By number, else by the beginning of the UUID. That may be digits only: so it must be as long as
+ * what people are shown, or a wrong number would hit upon somebody else's campaign. */
 static gboolean find_campaign(Store *store, const char *which, gint64 *ret_id, GError **error)
 {
     static const char latest[] = "SELECT max(id) FROM campaign";
     static const char by_id[] = "SELECT id FROM campaign WHERE id = ?1";
     static const char by_uuid[] =
         "SELECT CASE count(*) WHEN 0 THEN 0 WHEN 1 THEN max(id) ELSE -1 END FROM campaign"
-        " WHERE ?1 <> '' AND substr(uuid, 1, length(?1)) = lower(?1)";
+        " WHERE length(?1) >= 8 AND substr(uuid, 1, length(?1)) = lower(?1)";
     const char *what = "find a campaign";
     guint64 number;
 

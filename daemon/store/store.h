@@ -56,7 +56,8 @@ typedef struct {
 void store_campaign_clear(StoreCampaign *campaign);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(StoreCampaign, store_campaign_clear)
 
-/* By "latest", id, or a prefix of the UUID; VM_ERROR_INVALID when there is none. */
+/* By "latest", id, or the first 8 or more characters of the UUID; VM_ERROR_INVALID when there is
+ * none. */
 gboolean store_campaign_get(Store *store, const char *which, StoreCampaign *ret_campaign,
                             GError **error);
 /* "queued", "running", "done" or "cancelled"; a campaign whose cancel was asked for becomes

@@ -89,6 +89,31 @@ def test_of(name):
     return test
 
 
+def least(names):
+    """The least of a few samples of each; noise only adds."""
+    out = subprocess.run([AGENT, "run", "--samples", "3", *names], stdout=-1, check=True, text=True).stdout
+    rows = [line.split() for line in out.splitlines()[1:]]
+    return {row[0]: float(row[4]) for row in rows if row[1] == "latency"}
+
+
+def test_more_work_takes_longer():
+    """Of each pair the second does what the first does, and more."""
+    pairs = [
+        ("syscalls.null", "syscalls.open-close"),
+        ("syscalls.fstat", "syscalls.stat"),
+        ("syscalls.stat", "syscalls.open-close"),
+        ("signal.install", "signal.catch"),
+        ("process.fork-exit", "process.fork-exec"),
+        ("process.thread", "process.shell"),
+        ("ops.int32-bit", "ops.int32-mod"),
+        ("ops.int64-bit", "ops.int64-mod"),
+        ("vm.page-fault", "vm.map"),
+    ]
+    found = least(sorted({name for pair in pairs for name in pair}))
+    for less, more in pairs:
+        true(found[less] < found[more], f"{less} {found[less]} ns, {more} {found[more]} ns")
+
+
 def test_the_groups_by_hand():
     """`run` takes groups and families, and prints a row each."""
     for group in ("mem-bandwidth", "syscalls"):

@@ -94,12 +94,19 @@ static void test_campaign_get_ambiguous(void)
     fixture_init(&f, "cell");
     fixture_add_campaign(&f);
     fixture_add_campaign(&f);
-    g_assert_true(db_exec(f.store, "test", "UPDATE campaign SET uuid = 'abc' || id", &error));
-    g_assert_false(store_campaign_get(f.store, "abc", &campaign, &error));
+    g_assert_true(db_exec(f.store, "test", "UPDATE campaign SET uuid = '9955117c' || id", &error));
+    g_assert_false(store_campaign_get(f.store, "9955117c", &campaign, &error));
     g_assert_nonnull(strstr(error->message, "more than one"));
     g_clear_error(&error);
-    g_assert_true(store_campaign_get(f.store, "ABC1", &campaign, &error));
+    g_assert_true(store_campaign_get(f.store, "9955117C1", &campaign, &error));
     g_assert_cmpint(campaign.id, ==, 1);
+    /* A wrong number is not the beginning of somebody else's UUID. */
+    g_assert_true(
+        db_exec(f.store, "test", "UPDATE campaign SET uuid = 'other' WHERE id = 2", &error));
+    g_assert_false(store_campaign_get(f.store, "99", &campaign, &error));
+    g_assert_nonnull(strstr(error->message, "no campaign '99'"));
+    g_clear_error(&error);
+    g_assert_true(store_campaign_get(f.store, "9955117c", &campaign, &error));
     fixture_finish(&f);
 }
 
