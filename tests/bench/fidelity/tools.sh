@@ -70,15 +70,22 @@ build_static() {
     done
 }
 
-[[ ! -e $folder/ready ]] || { echo "$folder"; exit 0; }
-command -v apt-get >/dev/null || fail "apt-get is missing: the reference tools are Debian's"
-write_apt_configuration
-private_apt update >&2 || fail "apt-get update failed with $folder/apt/apt.conf: is the network there?"
-rm -rf "$folder"/{root,debs,source,static,lmbench} "$folder"/lmbench_*
-unpack lmbench fio sysbench >&2 || fail "cannot download lmbench, fio and sysbench"
-lmbench=$folder/root/usr/lib/lmbench/bin
-[[ -d $lmbench ]] || lmbench=/usr/lib/lmbench/bin
-ln -sfn "$(dirname "$(find -L "$lmbench" -name lat_syscall | head -n 1)")" "$folder/lmbench"
-(build_static) >&2 || echo "tools.sh: no static lat_proc: the rows of fork, exec and shell will fail" >&2
-touch "$folder/ready"
+static_or_warn() {
+    [[ -x $folder/static/hello ]] || (build_static) >&2 ||
+        echo "tools.sh: no static lat_proc: the rows of fork, exec and shell will fail" >&2
+}
+
+if [[ ! -e $folder/ready ]]; then
+    command -v apt-get >/dev/null || fail "apt-get is missing: the reference tools are Debian's"
+    write_apt_configuration
+    private_apt update >&2 || fail "apt-get update failed with $folder/apt/apt.conf: is the network there?"
+    rm -rf "$folder"/{root,debs,lmbench}
+    unpack lmbench fio sysbench >&2 || fail "cannot download lmbench, fio and sysbench"
+    lmbench=$folder/root/usr/lib/lmbench/bin
+    [[ -d $lmbench ]] || lmbench=/usr/lib/lmbench/bin
+    ln -sfn "$(dirname "$(find -L "$lmbench" -name lat_syscall | head -n 1)")" "$folder/lmbench"
+    touch "$folder/ready"
+fi
+rm -rf "$folder/source"
+static_or_warn
 echo "$folder"
