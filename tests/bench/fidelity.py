@@ -134,12 +134,12 @@ class Bench:
             for pair, agent, reference in rows:
                 both = values.get((pair.bench, pair.metric)), parse_reference(pair, text)
                 if None in both:
-                    break
+                    continue
                 agent.append(both[0])
                 reference.append(both[1])
             samples = min(max(3, round(samples * took / ours_took)), SAMPLES_MAX)
-            if None in both:
-                break
+            if not any(agent for _, agent, _ in rows):
+                break  # what fails at once is not waited for again
         done = {pair: (agent, reference) for pair, agent, reference in rows}
         last = (text.strip().splitlines() or ["nothing printed"])[-1]
         for pair in pairs:
