@@ -81,6 +81,11 @@ bool os_signal_send(void)
     return kill(getpid(), SIGUSR1) == 0;
 }
 
+bool os_signal_probe(void)
+{
+    return kill(getpid(), 0) == 0;
+}
+
 void os_signal_restore(void)
 {
     signal(SIGUSR1, SIG_DFL);

@@ -73,6 +73,11 @@ bool os_signal_send(void)
     return false;
 }
 
+bool os_signal_probe(void)
+{
+    return false;
+}
+
 void os_signal_restore(void)
 {
 }

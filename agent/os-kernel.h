@@ -22,6 +22,7 @@ bool os_fstat(intptr_t handle);
 /* --- signals --- */
 bool os_signal_install(void); /* a handler that does nothing */
 bool os_signal_send(void);    /* the signal of that handler to this process; back after it ran */
+bool os_signal_probe(void);   /* whether one could be sent: as much work, but for the signal */
 void os_signal_restore(void);
 
 /* --- processes and threads --- */
