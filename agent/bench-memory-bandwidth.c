@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* memory.copy, memory.read: bandwidth of one CPU to memory. The loops are the agent's own, so that
- * the figure does not depend on a C library. One iteration is 1 MiB; iterations walk round buffers
- * that no private cache holds. */
+/* memory.copy, memory.read, memory.write, memory.triad: bandwidth of one CPU to memory. The loops
+ * are the agent's own, so that the figure does not depend on a C library. One iteration is 1 MiB;
+ * iterations walk round buffers that no private cache holds. */
 #include "bench.h"
 #include "os.h"
 
@@ -15,7 +15,7 @@ typedef uint64_t vector __attribute__((vector_size(16)));
 #define CHUNK_VECTORS (CHUNK / sizeof(vector))
 
 struct bandwidth {
-    vector *source, *target; /* target: copy only */
+    vector *source, *target; /* target: copy and triad only */
     size_t next;             /* offset of the next chunk */
 };
 
@@ -129,7 +129,52 @@ static bool read_run(struct bench_ctx *ctx, uint64_t iterations)
     return true;
 }
 
-extern const struct bench bench_memory_copy, bench_memory_read;
+static bool write_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    struct bandwidth *bandwidth = ctx->state;
+
+    for (uint64_t i = 0; i < iterations; i++) {
+        vector *to = bandwidth->source + next_chunk(bandwidth);
+        const vector value = {i, ~i};
+
+        for (size_t j = 0; j < CHUNK_VECTORS; j += 4) {
+            to[j] = value;
+            to[j + 1] = value;
+            to[j + 2] = value;
+            to[j + 3] = value;
+            BENCH_CLOBBER(); /* or it would become a call of memset */
+        }
+    }
+    return true;
+}
+
+typedef double lanes __attribute__((vector_size(16)));
+
+/* STREAM's triad (McCalpin 1995), in place: a[i] = b[i] + q a[i] moves as many bytes in three
+ * streams as a[i] = b[i] + q c[i] does. Its numbers stay small: q is 1/2. */
+static bool triad_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    struct bandwidth *bandwidth = ctx->state;
+    const lanes half = {0.5, 0.5};
+
+    for (uint64_t i = 0; i < iterations; i++) {
+        size_t at = next_chunk(bandwidth);
+        lanes *to = (lanes *)(void *)(bandwidth->target + at);
+        const lanes *from = (const lanes *)(const void *)(bandwidth->source + at);
+
+        for (size_t j = 0; j < CHUNK_VECTORS; j += 4) {
+            to[j] = from[j] + half * to[j];
+            to[j + 1] = from[j + 1] + half * to[j + 1];
+            to[j + 2] = from[j + 2] + half * to[j + 2];
+            to[j + 3] = from[j + 3] + half * to[j + 3];
+            BENCH_CLOBBER();
+        }
+    }
+    return true;
+}
+
+extern const struct bench bench_memory_copy, bench_memory_read, bench_memory_write,
+    bench_memory_triad;
 
 const struct bench bench_memory_copy = {
     .name = "memory.copy",
@@ -160,5 +205,37 @@ const struct bench bench_memory_read = {
     .supported = read_supported,
     .setup = read_setup,
     .run = read_run,
+    .teardown = teardown,
+};
+
+const struct bench bench_memory_write = {
+    .name = "memory.write",
+    .groups = "mem-bandwidth all",
+    .metric = "bandwidth",
+    .unit = "bytes/s",
+    .direction = "higher",
+    .summary = "bytes written to a 32 MiB buffer by one CPU",
+    .os = "linux freebsd windows",
+    .revision = 1,
+    .amount = (double)CHUNK,
+    .supported = read_supported,
+    .setup = read_setup,
+    .run = write_run,
+    .teardown = teardown,
+};
+
+const struct bench bench_memory_triad = {
+    .name = "memory.triad",
+    .groups = "mem-bandwidth all",
+    .metric = "bandwidth",
+    .unit = "bytes/s",
+    .direction = "higher",
+    .summary = "bytes moved by a = b + a / 2 in doubles over 32 MiB buffers (3 streams)",
+    .os = "linux freebsd windows",
+    .revision = 1,
+    .amount = 3 * (double)CHUNK,
+    .supported = copy_supported,
+    .setup = copy_setup,
+    .run = triad_run,
     .teardown = teardown,
 };

@@ -2,7 +2,7 @@
 /* memory.latency-*: a chase through one cycle over all cache lines of a buffer, in random order:
  * each address is known only when the load before has come back, and no prefetcher can guess it.
  * Beyond the reach of the TLB, the translation's misses are part of it (in a guest: nested ones).
- */
+ * memory.latency-seq-*: the same in the order of the addresses, which a prefetcher can guess. */
 #include "bench.h"
 #include "os.h"
 
@@ -41,7 +41,16 @@ static void chase_link(struct chase *chase, uint64_t seed)
     chase->at = chase->pages;
 }
 
-static bool chase_setup(struct bench_ctx *ctx, size_t size)
+static void chase_link_in_order(struct chase *chase)
+{
+    size_t lines = chase->size / LINE;
+
+    for (size_t i = 0; i < lines; i++)
+        *(void **)(void *)line_at(chase, i) = line_at(chase, (i + 1) % lines);
+    chase->at = chase->pages;
+}
+
+static bool chase_setup(struct bench_ctx *ctx, size_t size, bool in_order)
 {
     struct chase *chase = calloc(1, sizeof(*chase));
 
@@ -52,7 +61,10 @@ static bool chase_setup(struct bench_ctx *ctx, size_t size)
     }
     if (chase == NULL || chase->pages == NULL)
         return bench_fail(ctx, "no memory for a buffer of %u KiB", (unsigned)(size >> 10));
-    chase_link(chase, 7 + (uint64_t)ctx->copy);
+    if (in_order)
+        chase_link_in_order(chase);
+    else
+        chase_link(chase, 7 + (uint64_t)ctx->copy);
     return true;
 }
 
@@ -82,14 +94,14 @@ static void chase_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
 }
 
-#define CHASE_BENCH(id, dashed, bytes, more_groups, text)                                          \
+#define CHASE_BENCH(id, dashed, bytes, in_order, more_groups, text)                                \
     static bool chase_##id##_supported(struct bench_ctx *ctx)                                      \
     {                                                                                              \
         return bench_needs_memory(ctx, bytes);                                                     \
     }                                                                                              \
     static bool chase_##id##_setup(struct bench_ctx *ctx)                                          \
     {                                                                                              \
-        return chase_setup(ctx, bytes);                                                            \
+        return chase_setup(ctx, bytes, in_order);                                                  \
     }                                                                                              \
     extern const struct bench bench_memory_latency_##id;                                           \
     const struct bench bench_memory_latency_##id = {                                               \
@@ -98,7 +110,7 @@ static void chase_teardown(struct bench_ctx *ctx)
         .metric = "latency",                                                                       \
         .unit = "ns",                                                                              \
         .direction = "lower",                                                                      \
-        .summary = "one dependent load at random within " text,                                    \
+        .summary = "one dependent load " text,                                                     \
         .os = "linux freebsd windows",                                                             \
         .revision = 1,                                                                             \
         .amount = STEPS,                                                                           \
@@ -108,8 +120,13 @@ static void chase_teardown(struct bench_ctx *ctx)
         .teardown = chase_teardown,                                                                \
     };
 
-CHASE_BENCH(16k, "16k", (size_t)16 << 10, "", "16 KiB (first-level cache)")
-CHASE_BENCH(256k, "256k", (size_t)256 << 10, "", "256 KiB (second-level cache)")
-CHASE_BENCH(4m, "4m", (size_t)4 << 20, "", "4 MiB (shared cache)")
-CHASE_BENCH(64m, "64m", (size_t)64 << 20, " quick", "64 MiB (beyond most caches and the TLB)")
-CHASE_BENCH(256m, "256m", (size_t)256 << 20, "", "256 MiB (beyond the caches)")
+CHASE_BENCH(16k, "16k", (size_t)16 << 10, false, "", "at random within 16 KiB (first-level cache)")
+CHASE_BENCH(256k, "256k", (size_t)256 << 10, false, "",
+            "at random within 256 KiB (second-level cache)")
+CHASE_BENCH(4m, "4m", (size_t)4 << 20, false, "", "at random within 4 MiB (shared cache)")
+CHASE_BENCH(64m, "64m", (size_t)64 << 20, false, " quick",
+            "at random within 64 MiB (beyond most caches and the TLB)")
+CHASE_BENCH(256m, "256m", (size_t)256 << 20, false, "",
+            "at random within 256 MiB (beyond the caches)")
+CHASE_BENCH(seq_4m, "seq-4m", (size_t)4 << 20, true, "", "in order within 4 MiB (shared cache)")
+CHASE_BENCH(seq_64m, "seq-64m", (size_t)64 << 20, true, "", "in order within 64 MiB (prefetched)")

@@ -301,12 +301,32 @@ bool os_link_pair(enum os_link_kind kind, struct os_link *ret_near, struct os_li
 
 bool os_link_send(const struct os_link *link, const void *data, size_t size)
 {
-    return write((int)link->out, data, size) == (ssize_t)size;
+    const char *at = data;
+
+    while (size > 0) { /* a stream takes what it has room for */
+        ssize_t put = write((int)link->out, at, size);
+
+        if (put <= 0)
+            return false;
+        at += put;
+        size -= (size_t)put;
+    }
+    return true;
 }
 
 bool os_link_receive(const struct os_link *link, void *data, size_t size)
 {
-    return read((int)link->in, data, size) == (ssize_t)size;
+    char *at = data;
+
+    while (size > 0) { /* a stream gives what it has */
+        ssize_t got = read((int)link->in, at, size);
+
+        if (got <= 0)
+            return false;
+        at += got;
+        size -= (size_t)got;
+    }
+    return true;
 }
 
 void os_link_close(struct os_link *link)

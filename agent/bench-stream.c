@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* process.pipe-bandwidth, net.unix-bandwidth, net.tcp-bandwidth: a stream to a helper process on
+ * the same CPU, as LMbench's bw_pipe, bw_unix and bw_tcp in blocks of 64 KiB, which go on at once.
+ * One iteration is 1 MiB; it ends when the helper has said that it came. */
+#include "bench.h"
+#include "os.h"
+
+#include <stdlib.h>
+
+#define BLOCK ((size_t)64 << 10)
+#define BLOCKS 16 /* in an iteration */
+
+struct stream {
+    struct os_link link;
+    struct os_helper *helper;
+    unsigned char block[BLOCK];
+};
+
+static void stream_helper(struct os_link *link)
+{
+    static unsigned char block[BLOCK]; /* a process of its own */
+    bool goes_on = true;
+
+    while (goes_on) {
+        for (int i = 0; goes_on && i < BLOCKS; i++)
+            goes_on = os_link_receive(link, block, sizeof(block));
+        goes_on = goes_on && os_link_send(link, "t", 1);
+    }
+}
+
+static bool stream_setup(struct bench_ctx *ctx, enum os_link_kind kind)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    struct os_link far_end;
+    char reason[OS_REASON_MAX] = "";
+    uint64_t seed = 17;
+
+    if (stream == NULL)
+        return bench_fail(ctx, "no memory");
+    if (!os_link_pair(kind, &stream->link, &far_end, reason)) {
+        free(stream);
+        return bench_fail(ctx, "%s", reason);
+    }
+    ctx->state = stream;
+    for (size_t i = 0; i < BLOCK; i++)
+        stream->block[i] = (unsigned char)bench_random(&seed);
+    stream->helper = os_helper_start(stream_helper, &stream->link, &far_end, -1, reason);
+    return stream->helper != NULL || bench_fail(ctx, "%s", reason);
+}
+
+static bool loopback_supported(struct bench_ctx *ctx)
+{
+    return os_loopback_up(ctx->reason);
+}
+
+static bool pipe_setup(struct bench_ctx *ctx)
+{
+    return stream_setup(ctx, OS_LINK_PIPE);
+}
+
+static bool unix_setup(struct bench_ctx *ctx)
+{
+    return stream_setup(ctx, OS_LINK_UNIX);
+}
+
+static bool tcp_setup(struct bench_ctx *ctx)
+{
+    return stream_setup(ctx, OS_LINK_TCP);
+}
+
+static bool stream_run(struct bench_ctx *ctx, uint64_t iterations)
+{
+    const struct stream *stream = ctx->state;
+    char token;
+
+    for (uint64_t i = 0; i < iterations; i++) {
+        for (int block = 0; block < BLOCKS; block++)
+            if (!os_link_send(&stream->link, stream->block, BLOCK))
+                return bench_fail(ctx, "the helper process takes no more");
+        if (!os_link_receive(&stream->link, &token, 1))
+            return bench_fail(ctx, "the helper process has ended");
+    }
+    return true;
+}
+
+static void stream_teardown(struct bench_ctx *ctx)
+{
+    struct stream *stream = ctx->state;
+
+    if (stream == NULL)
+        return;
+    os_link_close(&stream->link);
+    os_helper_stop(stream->helper);
+    free(stream);
+    ctx->state = NULL;
+}
+
+extern const struct bench bench_process_pipe_bandwidth, bench_net_unix_bandwidth,
+    bench_net_tcp_bandwidth;
+
+const struct bench bench_process_pipe_bandwidth = {
+    .name = "process.pipe-bandwidth",
+    .groups = "lmbench all",
+    .metric = "bandwidth",
+    .unit = "bytes/s",
+    .direction = "higher",
+    .summary = "bytes through a pipe to another process on the same CPU",
+    .os = "linux freebsd",
+    .revision = 1,
+    .amount = (double)BLOCK * BLOCKS,
+    .setup = pipe_setup,
+    .run = stream_run,
+    .teardown = stream_teardown,
+};
+
+const struct bench bench_net_unix_bandwidth = {
+    .name = "net.unix-bandwidth",
+    .groups = "lmbench all",
+    .metric = "bandwidth",
+    .unit = "bytes/s",
+    .direction = "higher",
+    .summary = "bytes through a pair of AF_UNIX stream sockets",
+    .os = "linux freebsd",
+    .revision = 1,
+    .amount = (double)BLOCK * BLOCKS,
+    .setup = unix_setup,
+    .run = stream_run,
+    .teardown = stream_teardown,
+};
+
+const struct bench bench_net_tcp_bandwidth = {
+    .name = "net.tcp-bandwidth",
+    .groups = "lmbench all",
+    .metric = "bandwidth",
+    .unit = "bytes/s",
+    .direction = "higher",
+    .summary = "bytes over TCP on the loopback interface",
+    .os = "linux freebsd",
+    .revision = 1,
+    .amount = (double)BLOCK * BLOCKS,
+    .supported = loopback_supported,
+    .setup = tcp_setup,
+    .run = stream_run,
+    .teardown = stream_teardown,
+};
