@@ -106,6 +106,7 @@ static void test_campaign_get_ambiguous(void)
     g_assert_false(store_campaign_get(f.store, "99", &campaign, &error));
     g_assert_nonnull(strstr(error->message, "no campaign '99'"));
     g_clear_error(&error);
+    store_campaign_clear(&campaign);
     g_assert_true(store_campaign_get(f.store, "9955117c", &campaign, &error));
     fixture_finish(&f);
 }
