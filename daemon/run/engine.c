@@ -143,6 +143,7 @@ gboolean engine_init(Engine *engine, Store *store, gint64 campaign, const Campai
                             .plan = engine->plan,
                             .db_path = store_path(store),
                             .work = engine->work,
+                            .store = store,
                             .cancel = engine->stop},
                engine->host_facts);
     return engine->agent_path != NULL && engine_make_work(engine->work, error);

@@ -2,6 +2,7 @@
 #include "run/site-facts.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "guest/hypervisor.h"
 #include "host/probe.h"
@@ -31,31 +32,50 @@ static const struct {
     {"vmplayer", {"vmplayer", "-v", NULL}},
 };
 
+/* One that is there. */
+typedef struct {
+    gsize which; /* of programs */
+    char *path;
+    struct stat st;
+    gboolean known; /* from an earlier time */
+    char *version;  /* NULL: it did not tell */
+} Program;
+
+static void program_clear(gpointer data)
+{
+    Program *program = data;
+
+    g_free(program->path);
+    g_free(program->version);
+}
+
+static gint64 program_mtime_ns(const Program *program)
+{
+    return (gint64)program->st.st_mtim.tv_sec * CLOCK_NS_PER_S + program->st.st_mtim.tv_nsec;
+}
+
 /* The last line of VBoxManage is its version, after complaints; the first one of the others. */
-static void add_program(const SiteFacts *site, GHashTable *facts, const char *name,
-                        const char *const *argv)
+static char *program_ask(const SiteFacts *site, gsize which)
 {
     Wait wait = site_wait(site);
-    g_autofree char *found = g_find_program_in_path(argv[0]);
     g_autofree char *text = NULL;
     const char *line;
 
-    if (found == NULL || !spawn_check(&wait, argv, &text, NULL))
-        return;
+    if (!spawn_check(&wait, programs[which].argv, &text, NULL))
+        return NULL;
     g_strstrip(text);
-    if (g_str_equal(name, "virtualbox")) {
+    if (g_str_equal(programs[which].name, "virtualbox")) {
         line = strrchr(text, '\n') != NULL ? strrchr(text, '\n') + 1 : text;
     } else {
         text[strcspn(text, "\n")] = '\0';
         line = text;
     }
-    if (*line != '\0')
-        g_hash_table_replace(facts, g_strconcat("program.", name, NULL), g_strdup(line));
+    return *line != '\0' ? g_strdup(line) : NULL;
 }
 
 typedef struct {
     const SiteFacts *site;
-    GHashTable *facts;
+    GArray *found; /* of Program */
     GThread *thread;
 } Programs;
 
@@ -63,32 +83,74 @@ static gpointer ask_programs(gpointer data)
 {
     const Programs *asked = data;
 
-    for (gsize i = 0; i < G_N_ELEMENTS(programs); i++)
-        add_program(asked->site, asked->facts, programs[i].name, programs[i].argv);
+    for (guint i = 0; i < asked->found->len; i++) {
+        Program *program = &g_array_index(asked->found, Program, i);
+
+        if (!program->known)
+            program->version = program_ask(asked->site, program->which);
+    }
     return NULL;
+}
+
+/* Whether it can be found at all. What the store does not know, or cannot tell, is asked. */
+static gboolean program_find(const SiteFacts *site, gsize which, Program *ret_program)
+{
+    Program program = {.which = which, .path = g_find_program_in_path(programs[which].argv[0])};
+
+    if (program.path == NULL || stat(program.path, &program.st) != 0) {
+        program_clear(&program);
+        return FALSE;
+    }
+    program.known = site->store != NULL &&
+                    store_program_version_get(
+                        site->store, program.path, (guint64)program.st.st_size,
+                        program_mtime_ns(&program), program.st.st_ino, &program.version, NULL) &&
+                    program.version != NULL;
+    *ret_program = program;
+    return TRUE;
 }
 
 /* Each program takes longer to say its version than a hypervisor does: they are asked at the side.
  */
 static void programs_begin(Programs *asked, const SiteFacts *site)
 {
+    Program program;
+
     asked->site = site;
-    asked->facts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    asked->found = g_array_new(FALSE, FALSE, sizeof(Program));
+    g_array_set_clear_func(asked->found, program_clear);
+    for (gsize i = 0; i < G_N_ELEMENTS(programs); i++)
+        if (program_find(site, i, &program))
+            g_array_append_val(asked->found, program);
     asked->thread = g_thread_new("programs", ask_programs, asked);
+}
+
+/* That it cannot be remembered costs the next campaign some milliseconds, no more. */
+static void program_remember(const SiteFacts *site, const Program *program)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (site->store == NULL || program->known)
+        return;
+    if (!store_program_version_set(site->store, program->path, (guint64)program->st.st_size,
+                                   program_mtime_ns(program), program->st.st_ino, program->version,
+                                   &error))
+        g_debug("%s", error->message);
 }
 
 static void programs_end(Programs *asked, GHashTable *facts)
 {
-    GHashTableIter iter;
-    gpointer name, value;
-
     g_thread_join(asked->thread);
-    g_hash_table_iter_init(&iter, asked->facts);
-    while (g_hash_table_iter_next(&iter, &name, &value)) {
-        g_hash_table_replace(facts, name, value);
-        g_hash_table_iter_steal(&iter);
+    for (guint i = 0; i < asked->found->len; i++) {
+        const Program *program = &g_array_index(asked->found, Program, i);
+
+        if (program->version == NULL)
+            continue;
+        g_hash_table_replace(facts, g_strconcat("program.", programs[program->which].name, NULL),
+                             g_strdup(program->version));
+        program_remember(asked->site, program);
     }
-    g_hash_table_unref(asked->facts);
+    g_array_unref(asked->found);
 }
 
 /* ---- hypervisors ---- */

@@ -6,6 +6,7 @@
 
 #include "model/inventory.h"
 #include "model/plan.h"
+#include "store/store.h"
 #include "util/wait.h"
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
     const Plan *plan;           /* only what it names of the inventory; NULL: all of it */
     const char *db_path;        /* NULL: none */
     const char *work;           /* folder of overlays; NULL: not told */
+    Store *store;               /* remembers what programs said; NULL: each is asked */
     Cancel *cancel;
 } SiteFacts;
 

@@ -162,6 +162,15 @@ gboolean store_image_digest_get(Store *store, const char *path, guint64 size, gi
 gboolean store_image_digest_set(Store *store, const char *path, guint64 size, gint64 mtime_ns,
                                 guint64 inode, const char *digest, GError **error);
 
+/* ---- programs of the host ---- */
+
+/* What a program said of its version, by (path, size, mtime_ns, inode), so that it is not started
+ * anew for each campaign; NULL in *ret_version when it has to be asked. */
+gboolean store_program_version_get(Store *store, const char *path, guint64 size, gint64 mtime_ns,
+                                   guint64 inode, char **ret_version, GError **error);
+gboolean store_program_version_set(Store *store, const char *path, guint64 size, gint64 mtime_ns,
+                                   guint64 inode, const char *version, GError **error);
+
 /* ---- reading (query.c) ---- */
 
 /* A read-only statement: one row at a time. SQL functions median(x), percentile(x, p in 0..100),

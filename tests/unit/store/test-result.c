@@ -612,6 +612,29 @@ static void test_image_digests(void)
     fixture_finish(&f);
 }
 
+static void test_program_versions(void)
+{
+    Fixture f;
+    char *version = NULL;
+
+    fixture_init(&f, "cell");
+    fixture_open(&f);
+    g_assert_true(store_program_version_set(f.store, "/p", 1, 5, 6, "p 1.0 (Debian)", NULL));
+    g_assert_true(store_program_version_get(f.store, "/p", 1, 5, 6, &version, NULL));
+    g_assert_cmpstr(version, ==, "p 1.0 (Debian)");
+    g_clear_pointer(&version, g_free);
+    /* Another file of that name: by size, time or inode. */
+    g_assert_true(store_program_version_get(f.store, "/p", 2, 5, 6, &version, NULL));
+    g_assert_null(version);
+    g_assert_true(store_program_version_get(f.store, "/p", 1, 4, 6, &version, NULL));
+    g_assert_null(version);
+    g_assert_true(store_program_version_get(f.store, "/p", 1, 5, 7, &version, NULL));
+    g_assert_null(version);
+    g_assert_true(store_program_version_set(f.store, "/p", 2, 5, 6, "p 1.1", NULL));
+    g_assert_cmpint(ask_int(f.store, "SELECT count(*) FROM program_version"), ==, 1);
+    fixture_finish(&f);
+}
+
 static void test_events(void)
 {
     Fixture f;
@@ -653,6 +676,7 @@ int main(int argc, char **argv)
     g_test_add_func("/raw/round-trip", test_raw_round_trip);
     g_test_add_func("/registry/host-keys", test_host_keys);
     g_test_add_func("/registry/image-digests", test_image_digests);
+    g_test_add_func("/registry/program-versions", test_program_versions);
     g_test_add_func("/registry/events", test_events);
     return g_test_run();
 }
