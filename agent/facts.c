@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
 #include "os.h"
 
@@ -46,6 +43,22 @@ void facts_addf(struct facts *facts, const char *key, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(value, sizeof(value), format, arguments);
     va_end(arguments);
+    facts_add(facts, key, value);
+}
+
+void facts_add_of(struct facts *facts, const char *family, const char *name, const char *what,
+                  const char *value)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+    char key[64];
+    size_t family_length = strlen(family);
+
+    /* A key is what the host takes; a device can be called anything. */
+    snprintf(key, sizeof(key), "%s.%.24s.%.20s", family, name, what);
+    for (char *at = key + family_length + 1; at < key + strlen(key) - strlen(what) - 1; at++) {
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+        *at = strchr(allowed, *at) == NULL ? '-' : *at;
+    }
     facts_add(facts, key, value);
 }
 
@@ -88,46 +101,6 @@ const char *facts_arch(void)
 #endif
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-static void add_registers(struct facts *facts, const char *key, const uint32_t *registers,
-                          size_t count)
-{
-    char text[64];
-    const char *begin = text;
-
-    memcpy(text, registers, count * sizeof(uint32_t));
-    text[count * sizeof(uint32_t)] = '\0';
-    facts_add(facts, key, begin + strspn(begin, " "));
-}
-
-/* What the processor says of itself: the same on every OS, and with no /proc. */
-static void cpuid_facts(struct facts *facts)
-{
-    uint32_t r[12], a, b, c, d;
-
-    if (__get_cpuid(0, &a, &r[0], &r[2], &r[1]))
-        add_registers(facts, "cpu.vendor", r, 3);
-    if (__get_cpuid(0x80000000, &a, &b, &c, &d) && a >= 0x80000004) {
-        for (size_t i = 0; i < 3; i++)
-            __get_cpuid(0x80000002 + (uint32_t)i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2],
-                        &r[4 * i + 3]);
-        add_registers(facts, "cpu.model", r, 12);
-    }
-    if (!__get_cpuid(1, &a, &b, &c, &d))
-        return;
-    facts_add(facts, "cpu.hypervisor", c & (1u << 31) ? "yes" : "no");
-    if (c & (1u << 31)) {
-        __cpuid(0x40000000, a, r[0], r[1], r[2]);
-        add_registers(facts, "cpu.hypervisor-vendor", r, 3);
-    }
-}
-#else
-static void cpuid_facts(struct facts *facts)
-{
-    (void)facts;
-}
-#endif
-
 /* Where the agent lies: its work folder in a guest. */
 static void folder_facts(struct facts *facts, const char *self)
 {
@@ -156,6 +129,6 @@ void facts_collect(struct facts *ret_facts, const char *self)
     facts_add(ret_facts, "os.name", os_name);
     facts_add(ret_facts, "os.arch", facts_arch());
     facts_addf(ret_facts, "cpu.allowed", "%d", os_cpus(NULL, 0));
-    cpuid_facts(ret_facts);
+    facts_cpuid(ret_facts);
     os_facts(ret_facts);
 }

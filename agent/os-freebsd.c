@@ -15,6 +15,7 @@
 #include <net/if.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <kenv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -198,6 +199,25 @@ void os_watch_read(struct os_watch *ret_watch)
 
 /* --- facts --- */
 
+/* A variable of the kernel's environment: where the loader puts what the firmware tells. */
+static void add_kenv(struct facts *facts, const char *key, const char *name)
+{
+    char text[KENV_MVALLEN + 1] = "";
+
+    if (kenv(KENV_GET, name, text, KENV_MVALLEN) > 0)
+        facts_add(facts, key, text);
+}
+
+static void machine_facts(struct facts *facts)
+{
+    add_kenv(facts, "machine.vendor", "smbios.system.maker");
+    add_kenv(facts, "machine.product", "smbios.system.product");
+    add_kenv(facts, "machine.product-version", "smbios.system.version");
+    add_kenv(facts, "machine.firmware", "smbios.bios.vendor");
+    add_kenv(facts, "machine.firmware-version", "smbios.bios.version");
+    add_sysctl(facts, "disk.names", "kern.disks");
+}
+
 void os_facts(struct facts *facts)
 {
     struct utsname name;
@@ -220,6 +240,9 @@ void os_facts(struct facts *facts)
     facts_addf(facts, "memory.available", "%" PRIu64, os_memory_available());
     add_sysctl(facts, "clock.source", "kern.timecounter.hardware");
     add_sysctl(facts, "clock.available", "kern.timecounter.choice");
+    if (sysctl_number("kern.hz", 0) > 0)
+        facts_addf(facts, "clock.timer-hz", "%" PRIu64, sysctl_number("kern.hz", 0));
+    machine_facts(facts);
 }
 #else
 typedef int os_freebsd_is_empty_here;

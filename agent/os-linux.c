@@ -4,9 +4,9 @@
 #define _GNU_SOURCE /* CPU_SET, syscall */
 #endif
 #include "os.h"
+#include "os-linux.h"
 #include "os-posix.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,20 +21,15 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CPU_FOLDER "/sys/devices/system/cpu/"
-#define CLOCK_FOLDER "/sys/devices/system/clocksource/clocksource0/"
 
 const char *const os_name = "linux";
 
 /* --- small files of /proc and /sys, which may all be missing --- */
 
-/* The beginning of a file, "" if it cannot be read; trailing white space is cut. */
-static void read_text(const char *path, char *ret_text, size_t size)
+void linux_read_text(const char *path, char *ret_text, size_t size)
 {
     int fd = open(path, O_RDONLY);
     size_t used = 0;
@@ -51,17 +46,7 @@ static void read_text(const char *path, char *ret_text, size_t size)
     ret_text[used] = '\0';
 }
 
-static void add_file(struct facts *facts, const char *key, const char *path)
-{
-    char text[4096];
-
-    read_text(path, text, sizeof(text));
-    facts_add(facts, key, text);
-}
-
-/* What follows `key` and separators on the first line that begins with it; NULL: none does. The
- * text is cut there. */
-static char *line_value(char *text, const char *key, const char *separators)
+char *linux_line_value(char *text, const char *key, const char *separators)
 {
     size_t length = strlen(key);
 
@@ -139,7 +124,7 @@ static bool read_number(const char *folder, const char *group, const char *file,
 
     if ((size_t)snprintf(path, sizeof(path), "%s%s/%s", folder, group, file) >= sizeof(path))
         return false;
-    read_text(path, text, sizeof(text));
+    linux_read_text(path, text, sizeof(text));
     *ret_number = strtoull(text, &end, 10);
     return end != text;
 }
@@ -160,7 +145,7 @@ static uint64_t group_memory_left(void)
         char text[4096], *group;
 
         /* "4:memory:/PATH", "0::/PATH" */
-        read_text("/proc/self/cgroup", text, sizeof(text));
+        linux_read_text("/proc/self/cgroup", text, sizeof(text));
         group = strstr(text, kinds[i].key);
         group = group != NULL ? strchr(group + 1, '/') : NULL;
         if (group == NULL)
@@ -181,8 +166,8 @@ uint64_t os_memory_available(void)
     struct sysinfo info;
     uint64_t left = group_memory_left(), host = 0;
 
-    read_text("/proc/meminfo", text, sizeof(text));
-    value = line_value(text, "MemAvailable", ": ");
+    linux_read_text("/proc/meminfo", text, sizeof(text));
+    value = linux_line_value(text, "MemAvailable", ": ");
     if (value != NULL)
         host = strtoull(value, NULL, 10) * 1024;
     else if (sysinfo(&info) == 0)
@@ -287,152 +272,15 @@ void os_watch_read(struct os_watch *ret_watch)
 
     *ret_watch =
         (struct os_watch){.steal_ns = -1, .busy_ns = -1, .swapped_in_pages = -1, .switches = -1};
-    read_text(CLOCK_FOLDER "current_clocksource", ret_watch->clocksource,
-              sizeof(ret_watch->clocksource));
-    read_text("/proc/stat", text, sizeof(text));
+    linux_read_text(LINUX_CLOCK_FOLDER "current_clocksource", ret_watch->clocksource,
+                    sizeof(ret_watch->clocksource));
+    linux_read_text("/proc/stat", text, sizeof(text));
     read_cpu_times(text, ret_watch);
-    value = line_value(text, "ctxt", " ");
+    value = linux_line_value(text, "ctxt", " ");
     ret_watch->switches = value == NULL ? -1 : strtoll(value, NULL, 10);
-    read_text("/proc/vmstat", text, sizeof(text));
-    value = line_value(text, "pswpin", " ");
+    linux_read_text("/proc/vmstat", text, sizeof(text));
+    value = linux_line_value(text, "pswpin", " ");
     ret_watch->swapped_in_pages = value == NULL ? -1 : strtoll(value, NULL, 10);
-}
-
-/* --- facts --- */
-
-static void system_facts(struct facts *facts)
-{
-    struct utsname name;
-    struct sysinfo info;
-    char text[4096], *value;
-
-    if (uname(&name) == 0) {
-        facts_add(facts, "os.kernel", name.release);
-        facts_add(facts, "os.kernel-build", name.version);
-        facts_add(facts, "os.machine", name.machine);
-    }
-    read_text("/etc/os-release", text, sizeof(text));
-    value = line_value(text, "PRETTY_NAME", "=\"");
-    if (value != NULL) {
-        value[strcspn(value, "\"")] = '\0';
-        facts_add(facts, "os.distribution", value);
-    }
-    add_file(facts, "os.boot-id", "/proc/sys/kernel/random/boot_id");
-    add_file(facts, "os.cmdline", "/proc/cmdline");
-    if (sysinfo(&info) == 0) {
-        facts_addf(facts, "os.uptime", "%ld", (long)info.uptime);
-        facts_addf(facts, "memory.total", "%" PRIu64, (uint64_t)info.totalram * info.mem_unit);
-        facts_addf(facts, "memory.swap", "%" PRIu64, (uint64_t)info.totalswap * info.mem_unit);
-    }
-    facts_addf(facts, "memory.available", "%" PRIu64, os_memory_available());
-    add_file(facts, "memory.transparent-huge-pages", "/sys/kernel/mm/transparent_hugepage/enabled");
-}
-
-/* "model name" as x86 and others say it; "Features" as Arm says "flags". */
-static void cpuinfo_facts(struct facts *facts)
-{
-    static const struct {
-        const char *line, *key;
-    } wanted[] = {
-        {"model name", "cpu.model"}, {"flags", "cpu.flags"},         {"Features", "cpu.flags"},
-        {"cpu MHz", "cpu.mhz"},      {"microcode", "cpu.microcode"}, {"vendor_id", "cpu.vendor"},
-    };
-    char text[8192], copy[8192], *value;
-
-    read_text("/proc/cpuinfo", text, sizeof(text));
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        memcpy(copy, text, sizeof(text));
-        value = line_value(copy, wanted[i].line, "\t: ");
-        facts_add(facts, wanted[i].key, value);
-    }
-}
-
-/* A topology number of a CPU; -1: not known. */
-static long topology(int cpu, const char *what)
-{
-    char path[128], text[32];
-
-    snprintf(path, sizeof(path), CPU_FOLDER "cpu%d/topology/%s", cpu, what);
-    read_text(path, text, sizeof(text));
-    return text[0] == '\0' ? -1 : strtol(text, NULL, 10);
-}
-
-/* Sockets and cores of the CPUs this process may use. */
-static void topology_facts(struct facts *facts)
-{
-    int cpus[OS_CPUS_MAX], count = os_cpus(cpus, OS_CPUS_MAX), sockets = 0, cores = 0;
-    long *socket = calloc((size_t)count, sizeof(long)), *core = calloc((size_t)count, sizeof(long));
-
-    for (int i = 0; socket != NULL && core != NULL && i < count; i++) {
-        bool new_socket = true, new_core = true;
-
-        socket[i] = topology(cpus[i], "physical_package_id");
-        core[i] = topology(cpus[i], "core_id");
-        for (int j = 0; j < i; j++) {
-            new_socket &= socket[j] != socket[i];
-            new_core &= socket[j] != socket[i] || core[j] != core[i];
-        }
-        sockets += new_socket;
-        cores += new_core;
-    }
-    if (socket != NULL && core != NULL && core[0] >= 0) {
-        facts_addf(facts, "cpu.sockets", "%d", sockets);
-        facts_addf(facts, "cpu.cores", "%d", cores);
-        facts_addf(facts, "cpu.threads-per-core", "%d", count / cores);
-    }
-    free(socket);
-    free(core);
-}
-
-static void cache_facts(struct facts *facts)
-{
-    for (int i = 0; i < 5; i++) {
-        char path[128], level[16], type[16], size[16], key[64];
-
-        snprintf(path, sizeof(path), CPU_FOLDER "cpu0/cache/index%d/level", i);
-        read_text(path, level, sizeof(level));
-        snprintf(path, sizeof(path), CPU_FOLDER "cpu0/cache/index%d/type", i);
-        read_text(path, type, sizeof(type));
-        snprintf(path, sizeof(path), CPU_FOLDER "cpu0/cache/index%d/size", i);
-        read_text(path, size, sizeof(size));
-        snprintf(key, sizeof(key), "cpu.cache.l%s%s", level,
-                 strcmp(type, "Data") == 0          ? "d"
-                 : strcmp(type, "Instruction") == 0 ? "i"
-                                                    : "");
-        facts_add(facts, key, size);
-    }
-}
-
-static void vulnerability_facts(struct facts *facts)
-{
-    DIR *folder = opendir(CPU_FOLDER "vulnerabilities");
-    struct dirent *entry;
-
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        char path[512], key[300];
-
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof(path), CPU_FOLDER "vulnerabilities/%s", entry->d_name);
-        snprintf(key, sizeof(key), "cpu.vulnerability.%s", entry->d_name);
-        add_file(facts, key, path);
-    }
-    if (folder != NULL)
-        closedir(folder);
-}
-
-void os_facts(struct facts *facts)
-{
-    system_facts(facts);
-    cpuinfo_facts(facts);
-    topology_facts(facts);
-    cache_facts(facts);
-    add_file(facts, "cpu.online", CPU_FOLDER "online");
-    add_file(facts, "cpu.governor", CPU_FOLDER "cpu0/cpufreq/scaling_governor");
-    add_file(facts, "cpu.smt", CPU_FOLDER "smt/control");
-    vulnerability_facts(facts);
-    add_file(facts, "clock.source", CLOCK_FOLDER "current_clocksource");
-    add_file(facts, "clock.available", CLOCK_FOLDER "available_clocksource");
 }
 #else
 typedef int os_linux_is_empty_here;

@@ -95,24 +95,7 @@ bool os_fork_exit(void)
     return false;
 }
 
-/* --- facts --- */
-
-void os_facts(struct facts *facts)
-{
-    OSVERSIONINFOA version = {.dwOSVersionInfoSize = sizeof(version)};
-    MEMORYSTATUSEX status = {.dwLength = sizeof(status)};
-
-    if (GetVersionExA(&version))
-        facts_addf(facts, "os.kernel", "%lu.%lu.%lu", version.dwMajorVersion,
-                   version.dwMinorVersion, version.dwBuildNumber);
-    facts_addf(facts, "os.uptime", "%llu", (unsigned long long)GetTickCount64() / 1000);
-    facts_addf(facts, "cpu.online", "%lu", GetActiveProcessorCount(ALL_PROCESSOR_GROUPS));
-    if (GlobalMemoryStatusEx(&status)) {
-        facts_addf(facts, "memory.total", "%llu", (unsigned long long)status.ullTotalPhys);
-        facts_addf(facts, "memory.available", "%llu", (unsigned long long)status.ullAvailPhys);
-    }
-    facts_add(facts, "clock.source", os_clock_name());
-}
+/* --- what may spoil an invocation --- */
 
 static int64_t filetime_ns(FILETIME time)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All that differs between operating systems. os-linux.c, os-freebsd.c and os-windows.c implement
- * it (each empty elsewhere); os-posix.c has what Linux and FreeBSD share. But for evidence-linux*.c
- * no other file includes a header of an operating system.
+ * it (each empty elsewhere); os-posix.c has what Linux and FreeBSD share; os-facts-*.c are
+ * os_facts(). But for evidence-linux*.c no other file includes a header of an operating system.
  *
  * `reason` is always a buffer of OS_REASON_MAX bytes, filled when the function returns false or
  * NULL. */

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test-cli.py AGENT VERSION: the other commands and their arguments, in TAP."""
+import glob
 import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -64,6 +66,65 @@ def test_facts_in_both_forms():
     _, out, _ = run("facts")
     lines = dict(line.split(": ", 1) for line in out.decode().splitlines())
     equal(set(lines), set(facts))
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def agent_facts():
+    return json.loads(run("facts", "--json")[1])
+
+
+def test_facts_are_what_the_host_takes():
+    for key, value in agent_facts().items():
+        true(re.fullmatch("[a-z0-9._-]{1,64}", key) and value, (key, value))
+
+
+def test_facts_of_disks_and_interfaces():
+    facts = agent_facts()
+    for path in glob.glob("/sys/block/[sv]d[a-d]/size"):
+        name, size = path.split("/")[3], 512 * int(read(path))
+        if size > 0:
+            equal(facts.get(f"disk.{name}.size"), str(size))
+            wanted = read(f"/sys/block/{name}/queue/rotational")
+            equal(facts.get(f"disk.{name}.rotational", ""), wanted)
+    for path in glob.glob("/sys/class/net/eth[0-3]/mtu"):
+        name = path.split("/")[4]
+        equal(facts.get(f"net.{name}.mtu"), read(path))
+        driver = os.path.basename(os.path.realpath(f"/sys/class/net/{name}/device/driver"))
+        if os.path.exists(f"/sys/class/net/{name}/device/driver"):
+            equal(facts.get(f"net.{name}.driver"), driver)
+    true(not any(key.startswith(("disk.loop", "net.lo.")) for key in facts), facts)
+
+
+def test_facts_of_the_processor():
+    facts = agent_facts()
+    cache = "/sys/devices/system/cpu/cpu0/cache/index0/"
+    if read(cache + "type") == "Data":
+        equal(facts.get("cpu.cache.l1d"), read(cache + "size"))
+    true(24 <= int(facts["clock.timer-hz"]) <= 10000, facts["clock.timer-hz"])
+    flags = facts.get("cpu.flags", "").split()
+    if os.uname().machine == "x86_64" and flags:
+        equal(facts["clock.tsc-invariant"] == "yes", "nonstop_tsc" in flags)
+        equal(facts["cpu.hypervisor"] == "yes", "hypervisor" in flags)
+        true(facts["cpu.hypervisor"] == "yes" or "cpu.hypervisor-kind" not in facts, facts)
+
+
+def test_facts_of_other_processes():
+    with subprocess.Popen([AGENT, "run", "--samples", "1000000", "ops.int32-add"],
+                          stdout=subprocess.DEVNULL) as other:  # fmt: skip
+        try:
+            facts = agent_facts()
+        finally:
+            other.terminate()
+    true(int(facts["processes.others"]) >= 2, facts)  # it and us
+    for part in facts.get("processes.cpu-seconds", "").split("=")[1:]:
+        true(re.match(r"[0-9]+\.[0-9]{2}( |$)", part), facts["processes.cpu-seconds"])
 
 
 def test_run_prints_a_table():
