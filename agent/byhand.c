@@ -126,11 +126,11 @@ static int compare_doubles(const void *a, const void *b)
 static double *sorted_values(const struct runner *runner, const struct runner_request *request,
                              size_t metric, size_t *ret_count)
 {
-    double *all = malloc((size_t)request->samples * request->copies * sizeof(double)), iterations;
+    double *all = malloc((size_t)request->samples * request->copies * sizeof(double));
 
     *ret_count = 0;
     for (unsigned i = 0; all != NULL && i < request->copies; i++) {
-        const double *values = runner_values(runner, i, metric, &iterations);
+        const double *values = runner_values(runner, i, metric);
 
         if (values == NULL)
             continue;
@@ -191,8 +191,7 @@ static int print_rows(struct runner *runner, const struct runner_request *reques
     return STATUS_DONE;
 }
 
-static int run_one(const struct runner_request *request, const struct runner_clock *clock,
-                   bool human)
+static int run_one(const struct runner_request *request, const struct stopwatch *clock, bool human)
 {
     char reason[OS_REASON_MAX];
     enum runner_event event;
@@ -222,10 +221,10 @@ static int run_one(const struct runner_request *request, const struct runner_clo
 
 int byhand_run(const struct byhand_options *options)
 {
-    struct runner_clock clock;
+    struct stopwatch clock;
     int status = STATUS_DONE;
 
-    runner_clock_measure(&clock);
+    stopwatch_measure(&clock);
     printf("%-28s %-10s %-8s %12s %12s %12s %6s  %s\n", "BENCHMARK", "METRIC", "UNIT", "MEDIAN",
            "MIN", "MAX", "N", "FLAGS");
     fflush(stdout);

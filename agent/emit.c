@@ -62,6 +62,13 @@ static void member_string(FILE *out, const char *key, const char *text)
     emit_string(out, text);
 }
 
+/* ,"key":value */
+static void member_double(FILE *out, const char *key, double value)
+{
+    fprintf(out, ",\"%s\":", key);
+    emit_double(out, value);
+}
+
 static void end_line(FILE *out)
 {
     fputs("}\n", out);
@@ -73,8 +80,8 @@ void emit_hello(FILE *out, int64_t resolution_ns, double clock_cost_ns, const ch
     fprintf(out, "{\"type\":\"hello\",\"protocol\":%d", AGENT_PROTOCOL);
     member_string(out, "version", VMATRIX_AGENT_VERSION);
     member_string(out, "clock", os_clock_name());
-    fprintf(out, ",\"resolution_ns\":%" PRId64 ",\"clock_cost_ns\":", resolution_ns);
-    emit_double(out, clock_cost_ns);
+    fprintf(out, ",\"resolution_ns\":%" PRId64, resolution_ns);
+    member_double(out, "clock_cost_ns", clock_cost_ns);
     member_string(out, "os", os_name);
     member_string(out, "arch", arch);
     fprintf(out, ",\"cpus\":%d", cpus);
@@ -140,6 +147,18 @@ static void emit_metric(FILE *out, const struct bench_metric *metric)
     member_string(out, "direction", metric->direction);
 }
 
+static void emit_totals(FILE *out, const struct runner_totals *totals)
+{
+    member_double(out, "iterations", totals->iterations);
+    if (totals->overhead_ns > 0)
+        member_double(out, "overhead_ns", totals->overhead_ns);
+    member_double(out, "time_ns", totals->time_ns);
+    if (totals->tsc_hz <= 0)
+        return;
+    member_double(out, "tsc_ns", totals->tsc_ns);
+    member_double(out, "tsc_hz", totals->tsc_hz);
+}
+
 static void sample_line(FILE *out, const struct emit_series *series, const double *values,
                         size_t count)
 {
@@ -148,8 +167,7 @@ static void sample_line(FILE *out, const struct emit_series *series, const doubl
     fprintf(out, ",\"revision\":%u", series->revision);
     if (series->copy >= 0)
         fprintf(out, ",\"copy\":%d", series->copy);
-    fputs(",\"iterations\":", out);
-    emit_double(out, series->iterations);
+    emit_totals(out, series->totals);
     fputs(",\"values\":[", out);
     for (size_t i = 0; i < count; i++) {
         if (i > 0)

@@ -35,8 +35,8 @@ struct emit_series {
     int64_t invocation;
     struct bench_metric metric;
     unsigned revision;
-    int copy;          /* -1: there is only one */
-    double iterations; /* operations behind each value */
+    int copy; /* -1: there is only one */
+    const struct runner_totals *totals;
 };
 /* count values in as many lines as are needed. */
 void emit_samples(FILE *out, const struct emit_series *series, const double *values, size_t count);

@@ -291,9 +291,9 @@ static void take_lines(struct evidence_session *session)
 
 static void speak(struct evidence_session *session)
 {
-    struct runner_clock clock;
+    struct stopwatch clock;
 
-    runner_clock_measure(&clock);
+    stopwatch_measure(&clock);
     emit_hello(stdout, clock.resolution_ns, clock.cost_ns, facts_arch(), os_cpus(NULL, 0));
     while (session->status == STATUS_GOES_ON) {
         int woke = os_wait(OS_INPUT_WANTED, NULL, 0);

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "os.h"
+#include "stopwatch.h"
 
 #define RUNNER_SAMPLES_MAX 1000000
 #define RUNNER_WARMUP_MAX 1000000
@@ -16,13 +17,6 @@
 #define RUNNER_SAMPLE_DEFAULT_NS 20000000 /* target time of one sample */
 #define RUNNER_TIME_MAX_NS 86400000000000 /* a day: of any time that can be asked for */
 #define RUNNER_FLAGS_MAX 160
-
-/* The clock as measured at the start. */
-struct runner_clock {
-    int64_t resolution_ns; /* its step */
-    double cost_ns;        /* of one reading */
-};
-void runner_clock_measure(struct runner_clock *ret_clock);
 
 struct runner_request {
     const struct bench *bench;
@@ -48,7 +42,7 @@ struct runner;
 
 /* NULL with *ret_event RUNNER_UNSUPPORTED or RUNNER_FAILED and a reason (OS_REASON_MAX bytes): it
  * could not be started. request's strings must outlive the runner. */
-struct runner *runner_start(const struct runner_request *request, const struct runner_clock *clock,
+struct runner *runner_start(const struct runner_request *request, const struct stopwatch *stopwatch,
                             enum runner_event *ret_event, char *ret_reason);
 void runner_free(struct runner *runner); /* ends what still runs; NULL is fine */
 
@@ -76,10 +70,18 @@ const struct runner_watch *runner_watched(const struct runner *runner);
 enum runner_event runner_step(struct runner *runner);
 const char *runner_reason(const struct runner *runner);
 
-/* After RUNNER_FINISHED. request->samples values of one metric; iterations: operations behind each.
- * NULL: there is no such metric on this machine. */
-const double *runner_values(const struct runner *runner, unsigned copy, size_t metric,
-                            double *ret_iterations);
+/* After RUNNER_FINISHED. request->samples values of one metric. NULL: there is no such metric on
+ * this machine. */
+const double *runner_values(const struct runner *runner, unsigned copy, size_t metric);
+/* What belongs to all samples of a copy. */
+struct runner_totals {
+    double iterations;  /* operations behind each value */
+    double overhead_ns; /* the loop's own time an operation, which was subtracted */
+    double time_ns;     /* of all samples, by the clock */
+    double tsc_ns;      /* likewise by the time stamp counter */
+    double tsc_hz;      /* its ticks a second; 0: it is not read */
+};
+const struct runner_totals *runner_totals(const struct runner *runner, unsigned copy);
 /* Comma-separated, "" for none (schema/agent-protocol.md lists them); valid while runner is. To be
  * called once. */
 const char *runner_flags(struct runner *runner);

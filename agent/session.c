@@ -30,7 +30,7 @@ enum { STATUS_GOES_ON = -1, STATUS_DONE = 0, STATUS_NO_OUTPUT = 1, STATUS_NOT_UN
 
 struct session {
     const char *self;
-    struct runner_clock clock;
+    struct stopwatch clock;
     enum state state;
     struct runner *runner;
     struct runner_request request;
@@ -241,11 +241,12 @@ static uint64_t send_copy(const struct session *session, unsigned copy)
     const struct runner_request *request = &session->request;
     struct emit_series series = {.invocation = session->invocation,
                                  .revision = request->bench->revision,
-                                 .copy = request->copies > 1 ? (int)copy : -1};
+                                 .copy = request->copies > 1 ? (int)copy : -1,
+                                 .totals = runner_totals(session->runner, copy)};
     uint64_t sent = 0;
 
     for (size_t i = 0; i < bench_n_metrics(request->bench); i++) {
-        const double *values = runner_values(session->runner, copy, i, &series.iterations);
+        const double *values = runner_values(session->runner, copy, i);
 
         series.metric = bench_metric(request->bench, i);
         if (values == NULL)
@@ -385,7 +386,7 @@ int session_run(const char *self)
         return STATUS_NO_OUTPUT;
     session->self = self;
     session->status = STATUS_GOES_ON;
-    runner_clock_measure(&session->clock);
+    stopwatch_measure(&session->clock);
     arch = facts_arch();
     emit_hello(stdout, session->clock.resolution_ns, session->clock.cost_ns, arch,
                os_cpus(NULL, 0));

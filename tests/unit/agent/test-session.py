@@ -144,6 +144,33 @@ def test_longer_samples_have_more_iterations():
         true(long[0]["iterations"] > 2 * short[0]["iterations"], (short, long))
 
 
+def test_what_all_samples_took():
+    with agent() as a:
+        samples, done = a.invoke("syscalls.null", samples=5, sample_ns=2000000, warmup=1)
+        totals = samples[0]
+        # Five samples, each of many operations, with the loop's own time.
+        net = sum(totals["values"]) * totals["iterations"]
+        loop = 5 * totals["overhead_ns"] * totals["iterations"]
+        true(totals["overhead_ns"] > 0, totals)
+        if "overhead-not-subtracted" not in done.get("flags", ""):
+            true(0.9 < (net + loop) / totals["time_ns"] < 1.1, totals)
+        samples, _ = a.invoke("ops.int32-add", invocation=2)
+        true("overhead_ns" not in samples[0] and samples[0]["time_ns"] > 0, samples)
+
+
+def test_the_time_stamp_counter_is_told_where_it_can_be_read():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        invariant = "nonstop_tsc" in file.read()
+    with agent() as a:
+        samples, done = a.invoke("test.noop", samples=5, sample_ns=5000000)
+        totals = samples[0]
+        if os.uname().machine != "x86_64" or not invariant:
+            true("tsc_hz" not in totals and "tsc_ns" not in totals, totals)
+        elif "tsc-disagrees" not in done.get("flags", ""):
+            true(totals["tsc_hz"] > 1e8, totals)
+            true(totals["tsc_ns"] > 0, totals)
+
+
 def test_two_copies():
     with agent() as a:
         samples, done = a.invoke("syscalls.null", samples=4, copies=2)
