@@ -3,16 +3,23 @@
 #ifndef VMATRIX_AGENT_BYHAND_H
 #define VMATRIX_AGENT_BYHAND_H
 #include <stdbool.h>
+#include <stdint.h>
 
 #define BYHAND_REASON_MAX 256
+#define BYHAND_COUNTS_MAX 16
 
 struct byhand_options {
-    bool human; /* scaled units: "1.2 us", "3.4 GB/s" */
-    unsigned samples, copies;
-    int cpu; /* -1: chosen */
+    bool human; /* 80 columns and scaled units ("1.2 us", "3.4 GB/s"), not one line a row */
+    unsigned samples, warmup;
+    unsigned counts[BYHAND_COUNTS_MAX]; /* copies or threads, one after the other */
+    int n_counts;
+    bool threads; /* the counts are of threads */
+    int cpu;      /* -1: chosen */
+    int64_t limit_ns, sample_ns;
     const char *folder;
-    char **names; /* benchmarks or groups; each matches something */
+    char **names; /* benchmarks or groups; each matches something. None: group */
     int n_names;
+    const char *group; /* what is run where nothing is named */
 };
 
 /* argv is what follows "run". false: ret_reason says what is wrong with it. */

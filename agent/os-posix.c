@@ -607,6 +607,11 @@ static void on_stop_signal(int number)
 }
 
 /* The signals are let through only while os_wait waits: none can be missed between. */
+bool os_on_terminal(void)
+{
+    return isatty(STDOUT_FILENO) != 0;
+}
+
 void os_begin(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

@@ -467,6 +467,11 @@ static BOOL WINAPI on_console_event(DWORD type)
     return TRUE;
 }
 
+bool os_on_terminal(void)
+{
+    return _isatty(_fileno(stdout)) != 0;
+}
+
 void os_begin(void)
 {
     _setmode(_fileno(stdin), _O_BINARY);

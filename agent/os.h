@@ -114,5 +114,6 @@ ptrdiff_t os_input_read(void *buffer, size_t size);
 /* Once, first of all: signals that ask to end are noticed by os_wait, broken pipes are errors,
  * standard streams carry bytes as they are. */
 void os_begin(void);
+bool os_on_terminal(void); /* standard output is a person's */
 
 #endif

@@ -23,6 +23,7 @@ struct runner_request {
     unsigned samples;      /* 1 to RUNNER_SAMPLES_MAX */
     unsigned warmup;       /* samples thrown away at first; at most RUNNER_WARMUP_MAX */
     unsigned copies;       /* 1 to OS_COPIES_MAX */
+    bool threads;          /* the copies are threads of one process */
     int64_t sample_ns;     /* 0: RUNNER_SAMPLE_DEFAULT_NS */
     int64_t warmup_min_ns; /* warm up at least so long */
     int64_t limit_ns;      /* of all the work, preparing and measuring; 0: none */

@@ -5,6 +5,7 @@ import glob
 import hashlib
 import json
 import os
+import pty
 import random
 import re
 import signal
@@ -141,14 +142,78 @@ def test_run_prints_a_table():
 
 def test_run_for_people():
     _, out, _ = run("run", "--human", "--samples", "1", "process.fork-exit", "memory.read")
-    for line, unit in zip(out.decode().splitlines()[1:], (("us", "ms"), ("MB/s", "GB/s"))):
-        true(line.split()[4] in unit or b"unsupported" in out, line)
+    text = out.decode()
+    for name, units in (("process.fork-exit", "us|ms"), ("memory.read", "MB/s|GB/s")):
+        row = rf"(?m)^{re.escape(name)} \w+\s+([0-9.]+ ({units})\s+){{3}}1"
+        true(re.search(row, text) or f"{name}: unsupported" in text, text)
+
+
+def test_the_table_for_people_fits_80_columns():
+    _, out, _ = run("run", "--human", "--samples", "1", "--sample-time", "10us", "--copies", "1,2",
+                    "--folder", "/nonexistent/" + "very-long-name/" * 5, "syscalls", "file",
+                    "process.pipe-latency-cross")  # fmt: skip
+    for line in out.decode().splitlines():
+        true(len(line) <= 80 or "/nonexistent" in line, line)
+        equal(line, line.rstrip())
+
+
+def test_the_table_on_a_terminal_is_for_people():
+    for options, wanted in (([], b"LOOP\r\n"), (["--plain"], b"FLAGS\r\n")):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as screen:
+            command = [AGENT, "run", *options, "--samples", "1", "--sample-time", "1us", "test.noop"]
+            subprocess.run(command, stdout=theirs, stdin=subprocess.DEVNULL, check=True, timeout=120)
+            os.close(theirs)
+            true(screen.read(65536).split(b"\n")[0].endswith(wanted[:-1]), options)
+
+
+def rows(*arguments):
+    status, out, _ = run("run", *arguments)
+    equal(status, 0)
+    return [line.split() for line in out.decode().splitlines()[1:]]
 
 
 def test_run_with_copies_and_a_cpu():
     cpu = str(min(os.sched_getaffinity(0)))
-    status, out, _ = run("run", "--copies", "2", "--samples", "4", "--cpu", cpu, "test.noop")
-    equal((status, out.decode().splitlines()[1].split()[6]), (0, "8"))
+    row = rows("--copies", "2", "--samples", "4", "--cpu", cpu, "test.noop")[0]
+    equal((row[6], row[8]), ("8", "2"))
+
+
+def test_run_with_several_counts_of_copies():
+    first, second, third = rows("--copies", "1,3,2", "--samples", "4", "ops.int32-add")
+    equal([row[6] for row in (first, second, third)], ["4", "12", "8"])
+    equal([row[8] for row in (first, second, third)], ["1", "3", "2"])
+    equal(first[9], "-")
+    for row in (second, third):  # what each copy does of what the first did
+        near = float(first[3]) / float(row[3])
+        true(abs(float(row[9]) / near - 1) < 0.001, (first, row))
+    cpus = len(os.sched_getaffinity(0))
+    for row, copies in ((first, 1), (second, 3), (third, 2)):
+        exceeds = len(row) > 10 and "copies-exceed-cpus" in row[10].split(",")
+        equal(exceeds, copies > cpus)
+
+
+def test_run_with_as_many_copies_as_there_are_cpus():
+    counts = [int(row[8]) for row in rows("--copies", "all", "--samples", "1", "test.noop")]
+    equal((counts[0], counts[-1]), (1, len(os.sched_getaffinity(0))))
+    equal(counts, sorted(set(counts)))
+
+
+def test_the_loop_s_own_time_is_told():
+    with_loop, without = rows("--samples", "1", "syscalls.null", "ops.int32-add")[::-1]
+    true(float(with_loop[7]) > 0, with_loop)
+    equal(without[7], "-")
+
+
+def test_a_limit_ends_a_benchmark():
+    status, out, _ = run("run", "--limit", "100ms", "--samples", "5", "test.spin1s")
+    equal(status, 1)
+    true(b"gave up after the limit of 0.100 s" in out, out)
+
+
+def test_the_quick_set_has_five_samples():
+    status, out, _ = run("run", "--quick", "--sample-time", "1us", "ops.int32-add")
+    equal((status, out.decode().splitlines()[1].split()[6]), (0, "5"))
 
 
 def test_a_cpu_that_is_not_there_fails():
@@ -166,7 +231,7 @@ def test_a_folder_that_is_not_there_fails():
 HOSTILE = [
     [], [""], ["frobnicate"], ["--json"], ["\033[2J"], [b"\xff\xfe"], ["session", "now"],
     ["list", "--yaml"], ["list", "--json", "--json"], ["facts", ""], ["digest"],
-    ["digest", "a", "b"], ["run"], ["run", ""], ["run", "no.such"], ["run", "ops.int32-add", "x"],
+    ["digest", "a", "b"], ["run", ""], ["run", "no.such"], ["run", "ops.int32-add", "x"],
     ["run", "ops."], ["run", ".int32-add"], ["run", "%s%n"], ["run", "a" * 100000],
     ["run", "--samples"], ["run", "--samples", "0", "test.noop"],
     ["run", "--samples", "-1", "test.noop"], ["run", "--samples", "1e3", "test.noop"],
@@ -175,7 +240,16 @@ HOSTILE = [
     ["run", "--samples", "", "test.noop"], ["run", "--copies", "257", "test.noop"],
     ["run", "--copies", "0", "test.noop"], ["run", "--cpu", "-1", "test.noop"],
     ["run", "--cpu", "x", "test.noop"], ["run", "--folder", "", "test.noop"],
-    ["run", "--folder", "/" * 5000, "test.noop"], ["run", "--human"], ["run", "--", "test.noop"],
+    ["run", "--folder", "/" * 5000, "test.noop"], ["run", "--", "test.noop"],
+    ["run", "--limit", "5", "test.noop"], ["run", "--limit", "0s", "test.noop"],
+    ["run", "--limit", "99999999999999m", "test.noop"], ["run", "--limit", "1h", "test.noop"],
+    ["run", "--limit", "-1s", "test.noop"], ["run", "--sample-time", "ms", "test.noop"],
+    ["run", "--sample-time", "1.5ms", "test.noop"], ["run", "--sample-time", "", "test.noop"],
+    ["run", "--warmup", "-1", "test.noop"], ["run", "--warmup", "1000001", "test.noop"],
+    ["run", "--copies", "1,", "test.noop"], ["run", "--copies", ",1", "test.noop"],
+    ["run", "--copies", "1,,2", "test.noop"], ["run", "--copies", "ALL", "test.noop"],
+    ["run", "--copies", ",".join(["1"] * 17), "test.noop"], ["run", "--quick", "no.such"],
+    ["run", "--threads", "0", "test.noop"], ["run", "--threads", "257", "test.noop"],
     ["run", "-h"], ["run", "--\033]0;x\007", "1", "test.noop"],
 ]  # fmt: skip
 
