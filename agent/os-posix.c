@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What Linux and FreeBSD share: processes, pipes, sockets, files. */
+/* What Linux and FreeBSD share: processes, files, waiting. */
 #if !defined(_WIN32)
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* ppoll, POLLRDHUP, mkdtemp */
 #endif
-#include "os.h"
+#include "os-net.h"
 #include "os-posix.h"
+#include "os.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,9 +25,6 @@
 #ifndef POLLRDHUP
 #define POLLRDHUP 0
 #endif
-
-/* A datagram on the loopback interface that is not there after this long is lost. */
-#define DATAGRAM_SECONDS 5
 
 static bool fail(char *reason, const char *what)
 {
@@ -179,165 +173,6 @@ bool os_file_delete(const char *path)
     return unlink(path) == 0;
 }
 
-/* --- links --- */
-
-static void link_of_socket(int fd, struct os_link *ret_link)
-{
-    *ret_link = (struct os_link){.in = fd, .out = fd};
-}
-
-static bool pair_pipes(struct os_link *ret_near, struct os_link *ret_far, char *reason)
-{
-    int there[2], back[2];
-
-    if (pipe(there) < 0)
-        return fail(reason, "cannot make a pipe");
-    if (pipe(back) < 0) {
-        fail(reason, "cannot make a pipe");
-        close(there[0]);
-        close(there[1]);
-        return false;
-    }
-    *ret_near = (struct os_link){.in = back[0], .out = there[1]};
-    *ret_far = (struct os_link){.in = there[0], .out = back[1]};
-    return true;
-}
-
-static bool pair_unix(struct os_link *ret_near, struct os_link *ret_far, char *reason)
-{
-    int fds[2];
-
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
-        return fail(reason, "cannot make a pair of AF_UNIX sockets");
-    link_of_socket(fds[0], ret_near);
-    link_of_socket(fds[1], ret_far);
-    return true;
-}
-
-/* A socket bound to a free port of 127.0.0.1; -1 with errno. */
-static int loopback_socket(int type, struct sockaddr_in *ret_address)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof(address);
-    int fd = socket(AF_INET, type, 0);
-
-    if (fd < 0)
-        return -1;
-    if (bind(fd, (struct sockaddr *)&address, length) < 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &length) < 0) {
-        int kept = errno;
-        close(fd);
-        errno = kept;
-        return -1;
-    }
-    *ret_address = address;
-    return fd;
-}
-
-static int connect_to(int fd, const struct sockaddr_in *address)
-{
-    return connect(fd, (const struct sockaddr *)address, sizeof(*address));
-}
-
-/* Both ends from one process: connecting needs only the listener's backlog. */
-static bool pair_tcp(struct os_link *ret_near, struct os_link *ret_far, char *reason)
-{
-    struct sockaddr_in address, ignored;
-    int listener = loopback_socket(SOCK_STREAM, &address), one = 1;
-    int near_fd = loopback_socket(SOCK_STREAM, &ignored), far_fd = -1;
-    bool made = listener >= 0 && near_fd >= 0 && listen(listener, 1) == 0 &&
-                connect_to(near_fd, &address) == 0 &&
-                (far_fd = accept(listener, NULL, NULL)) >= 0 &&
-                setsockopt(near_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0 &&
-                setsockopt(far_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) == 0;
-
-    if (!made)
-        fail(reason, "cannot connect TCP sockets on 127.0.0.1");
-    close_fd(&listener);
-    if (!made) {
-        close_fd(&near_fd);
-        close_fd(&far_fd);
-        return false;
-    }
-    link_of_socket(near_fd, ret_near);
-    link_of_socket(far_fd, ret_far);
-    return true;
-}
-
-static bool pair_udp(struct os_link *ret_near, struct os_link *ret_far, char *reason)
-{
-    struct sockaddr_in near_address, far_address;
-    struct timeval patience = {.tv_sec = DATAGRAM_SECONDS};
-    int near_fd = loopback_socket(SOCK_DGRAM, &near_address);
-    int far_fd = loopback_socket(SOCK_DGRAM, &far_address);
-
-    if (near_fd >= 0 && far_fd >= 0 && connect_to(near_fd, &far_address) == 0 &&
-        connect_to(far_fd, &near_address) == 0 &&
-        setsockopt(near_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0) {
-        link_of_socket(near_fd, ret_near);
-        link_of_socket(far_fd, ret_far);
-        return true;
-    }
-    fail(reason, "cannot connect UDP sockets on 127.0.0.1");
-    close_fd(&near_fd);
-    close_fd(&far_fd);
-    return false;
-}
-
-bool os_link_pair(enum os_link_kind kind, struct os_link *ret_near, struct os_link *ret_far,
-                  char *reason)
-{
-    switch (kind) {
-    case OS_LINK_UNIX:
-        return pair_unix(ret_near, ret_far, reason);
-    case OS_LINK_TCP:
-        return pair_tcp(ret_near, ret_far, reason);
-    case OS_LINK_UDP:
-        return pair_udp(ret_near, ret_far, reason);
-    default:
-        return pair_pipes(ret_near, ret_far, reason);
-    }
-}
-
-bool os_link_send(const struct os_link *link, const void *data, size_t size)
-{
-    const char *at = data;
-
-    while (size > 0) { /* a stream takes what it has room for */
-        ssize_t put = write((int)link->out, at, size);
-
-        if (put <= 0)
-            return false;
-        at += put;
-        size -= (size_t)put;
-    }
-    return true;
-}
-
-bool os_link_receive(const struct os_link *link, void *data, size_t size)
-{
-    char *at = data;
-
-    while (size > 0) { /* a stream gives what it has */
-        ssize_t got = read((int)link->in, at, size);
-
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
-void os_link_close(struct os_link *link)
-{
-    if (link->out != link->in && link->out >= 0)
-        close((int)link->out);
-    if (link->in >= 0)
-        close((int)link->in);
-    *link = (struct os_link){.in = -1, .out = -1};
-}
-
 /* --- processes --- */
 
 static sigset_t mask_before;
@@ -380,6 +215,16 @@ void os_helper_stop(struct os_helper *helper)
     kill(helper->pid, SIGKILL);
     reap(helper->pid);
     free(helper);
+}
+
+bool os_helper_ended(struct os_helper *helper)
+{
+    pid_t reaped = waitpid(helper->pid, NULL, WNOHANG);
+
+    if (reaped == 0)
+        return false;
+    free(helper);
+    return true;
 }
 
 struct os_port {
@@ -629,33 +474,37 @@ void os_begin(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int wait_fds(struct pollfd *fds, nfds_t count, int64_t deadline_ns)
+int posix_wait(struct pollfd *fds, nfds_t count, int64_t deadline_ns, bool *ret_stop)
 {
     int64_t left = deadline_ns - os_clock_ns();
     struct timespec time = {0};
+    int found;
 
     if (left > 0)
         time = (struct timespec){.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-    return ppoll(fds, count, deadline_ns == 0 ? NULL : &time, &mask_before);
+    found = ppoll(fds, count, deadline_ns == 0 ? NULL : &time, &mask_before);
+    *ret_stop = asked_to_stop != 0;
+    return found;
 }
 
 int os_wait(enum os_input input, struct os_workers *workers, int64_t deadline_ns)
 {
     struct pollfd alone, *fds = workers == NULL ? &alone : workers->fds;
     int copies = workers == NULL ? 0 : workers->copies, woke = 0;
+    bool stop;
 
     fds[0] = (struct pollfd){.fd = input == OS_INPUT_IGNORED ? -1 : STDIN_FILENO,
                              .events = input == OS_INPUT_WANTED ? POLLIN : POLLRDHUP};
     for (int i = 0; i < copies; i++)
         fds[1 + i] = (struct pollfd){.fd = workers->workers[i].from, .events = POLLIN};
-    if (wait_fds(fds, (nfds_t)copies + 1, deadline_ns) <= 0)
-        return asked_to_stop ? OS_WAKE_STOP : 0;
+    if (posix_wait(fds, (nfds_t)copies + 1, deadline_ns, &stop) <= 0)
+        return stop ? OS_WAKE_STOP : 0;
     if (fds[0].revents != 0)
         woke |= OS_WAKE_INPUT;
     for (int i = 0; i < copies; i++)
         if (fds[1 + i].revents != 0)
             woke |= OS_WAKE_WORKER;
-    return asked_to_stop ? woke | OS_WAKE_STOP : woke;
+    return stop ? woke | OS_WAKE_STOP : woke;
 }
 
 ptrdiff_t os_input_read(void *buffer, size_t size)

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What os-posix.c needs of os-linux.c and os-freebsd.c. */
+/* What the os-*.c of POSIX systems share. */
 #ifndef VMATRIX_AGENT_OS_POSIX_H
 #define VMATRIX_AGENT_OS_POSIX_H
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* In a fresh child: be killed when parent ends. Ends the child if it has already. */
 void os_die_with(pid_t parent);
+
+/* poll() until a deadline of os_clock_ns() (0: for ever), which signals that ask to end interrupt;
+ * whether one has come. */
+int posix_wait(struct pollfd *fds, nfds_t count, int64_t deadline_ns, bool *ret_stop);
 
 #endif

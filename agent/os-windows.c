@@ -206,39 +206,7 @@ void os_file_system(const char *path, char *ret_name, size_t size, bool *ret_mem
         ret_name[0] = '\0';
 }
 
-/* --- links and helpers: there are none --- */
-
-bool os_link_pair(enum os_link_kind kind, struct os_link *ret_near, struct os_link *ret_far,
-                  char *reason)
-{
-    (void)kind;
-    *ret_near = *ret_far = (struct os_link){.in = -1, .out = -1};
-    snprintf(reason, OS_REASON_MAX, "two processes on one link are not made on Windows");
-    return false;
-}
-
-bool os_link_send(const struct os_link *link, const void *data, size_t size)
-{
-    (void)link, (void)data, (void)size;
-    return false;
-}
-
-bool os_link_receive(const struct os_link *link, void *data, size_t size)
-{
-    (void)link, (void)data, (void)size;
-    return false;
-}
-
-void os_link_close(struct os_link *link)
-{
-    *link = (struct os_link){.in = -1, .out = -1};
-}
-
-bool os_loopback_up(char *reason)
-{
-    (void)reason; /* it cannot be down */
-    return true;
-}
+/* --- helpers: there are none --- */
 
 struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end,
                                   struct os_link *far_end, int cpu, char *reason)
@@ -251,6 +219,12 @@ struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end
 void os_helper_stop(struct os_helper *helper)
 {
     (void)helper;
+}
+
+bool os_helper_ended(struct os_helper *helper)
+{
+    (void)helper;
+    return true;
 }
 
 /* --- workers --- */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "facts.h"
+#include "os-net.h"
 
 #define OS_REASON_MAX 256
 #define OS_PATH_MAX 1024
@@ -63,26 +64,15 @@ bool os_file_delete(const char *path);
 /* Name of the file system that holds path, "" if not known. memory: it is kept in RAM only. */
 void os_file_system(const char *path, char *ret_name, size_t size, bool *ret_memory);
 
-/* --- two-way byte links between a benchmark and its helper --- */
-enum os_link_kind { OS_LINK_PIPE, OS_LINK_UNIX, OS_LINK_TCP, OS_LINK_UDP };
-struct os_link {
-    intptr_t in, out; /* equal for sockets; -1: closed */
-};
-bool os_link_pair(enum os_link_kind kind, struct os_link *ret_near, struct os_link *ret_far,
-                  char *reason);
-bool os_link_send(const struct os_link *link, const void *data, size_t size);
-bool os_link_receive(const struct os_link *link, void *data, size_t size); /* false on EOF */
-void os_link_close(struct os_link *link);
-/* The loopback interface is up, or could be brought up. */
-bool os_loopback_up(char *reason);
-
+/* --- helpers --- */
 /* A process of a benchmark; it dies with the process that started it. cpu -1: where the starter
  * is pinned. near is closed in the helper, far in the starter. */
 struct os_helper;
 typedef void os_helper_main(struct os_link *link);
 struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end,
                                   struct os_link *far_end, int cpu, char *reason);
-void os_helper_stop(struct os_helper *helper); /* ends and reaps it; NULL is fine */
+void os_helper_stop(struct os_helper *helper);  /* ends and reaps it; NULL is fine */
+bool os_helper_ended(struct os_helper *helper); /* by itself: then helper is gone */
 
 /* --- workers: processes (threads where there is no fork) that run the copies --- */
 /* They die with this process, whatever ends it. */
@@ -101,9 +91,10 @@ void os_workers_free(struct os_workers *workers, int64_t grace_ns);
 
 /* --- the one place that waits --- */
 enum {
-    OS_WAKE_INPUT = 1,  /* standard input can be read, or has ended */
-    OS_WAKE_WORKER = 2, /* os_workers_next has something */
-    OS_WAKE_STOP = 4,   /* a signal asks this process to end */
+    OS_WAKE_INPUT = 1,      /* standard input can be read, or has ended */
+    OS_WAKE_WORKER = 2,     /* os_workers_next has something */
+    OS_WAKE_STOP = 4,       /* a signal asks this process to end */
+    OS_WAKE_CONNECTION = 8, /* os_listen_wait: someone connects */
 };
 /* Wait until deadline (os_clock_ns; 0: for ever); returns what woke it, 0 for the deadline.
  * OS_INPUT_HANGUP: only the end of standard input counts as input. */
