@@ -65,6 +65,7 @@ const struct bench bench_signal_catch = {
     .direction = "lower",
     .summary = "a signal caught by its handler, until that has returned",
     .os = "linux freebsd",
+    .process_wide = true,
     .revision = 1,
     .amount = 1,
     .setup = install_setup,

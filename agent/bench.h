@@ -47,6 +47,8 @@ struct bench {
     double amount;         /* operations (lower) or units (higher) in one iteration, above 0 */
     uint64_t fixed;        /* above 0: always so many iterations a sample, uncalibrated */
     bool needs_folder;     /* makes files: ctx->folder is there */
+    bool process_wide;     /* works on what all threads of a process share (which of them gets a
+                            * signal, …): several copies are processes, or there are none */
 
     /* Each may be NULL but run (or sample). Those that return bool leave ctx->reason when false. */
     bool (*supported)(struct bench_ctx *ctx); /* cheap; false: "unsupported", not a failure */

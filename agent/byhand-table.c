@@ -42,17 +42,18 @@ static bool format_scaled(double value, const char *unit, char *ret_text)
 /* Words of a text in lines that begin with four spaces and fit the screen. */
 static void print_wrapped(const char *text)
 {
-    size_t column = COLUMNS;
+    size_t column = strlen(INDENT);
 
+    fputs(INDENT, stdout);
     while (*text != '\0') {
         size_t length = strcspn(text, " ");
         char word[512];
 
         snprintf(word, sizeof(word), "%.*s", (int)length, text);
-        if (column + 1 + length > COLUMNS) {
-            fputs(column == COLUMNS ? INDENT : "\n" INDENT, stdout);
+        if (column > strlen(INDENT) && column + 1 + length > COLUMNS) {
+            fputs("\n" INDENT, stdout);
             column = strlen(INDENT);
-        } else {
+        } else if (column > strlen(INDENT)) {
             putchar(' ');
             column++;
         }

@@ -82,7 +82,7 @@ int os_cpus(int *ret_cpus, int max)
     cpuset_t set;
     int count = 0;
 
-    if (cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_PID, -1, sizeof(set), &set) == 0) {
+    if (cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof(set), &set) == 0) {
         for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
             if (!CPU_ISSET(cpu, &set))
                 continue;
@@ -104,7 +104,7 @@ bool os_pin(int cpu)
         return false;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_PID, -1, sizeof(set), &set) == 0;
+    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof(set), &set) == 0;
 }
 
 /* --- memory --- */

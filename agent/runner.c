@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os-crew.h"
 #include "work.h"
 
 /* Where a copy has given all its time to the runner; a worker ends by itself much sooner. */
@@ -43,6 +44,15 @@ static bool check_request(const struct runner_request *request, enum runner_even
     if (!bench_is_for_os(request->bench, os_name)) {
         snprintf(ret_reason, OS_REASON_MAX, "%s runs on %s only, and this is %s",
                  request->bench->name, request->bench->os, os_name);
+        *ret_event = RUNNER_UNSUPPORTED;
+        return false;
+    }
+    if (request->bench->process_wide && request->copies > 1 &&
+        (request->threads || os_workers_are_threads)) {
+        snprintf(ret_reason, OS_REASON_MAX, "%s works on what all threads of a process share: %s",
+                 request->bench->name,
+                 os_workers_are_threads ? "ask for one copy"
+                                        : "ask for copies in place of threads");
         *ret_event = RUNNER_UNSUPPORTED;
         return false;
     }
@@ -141,7 +151,7 @@ struct runner *runner_start(const struct runner_request *request, const struct s
     if (choose_cpus(runner, ret_reason) && make_shared(runner, ret_reason) &&
         make_scratch(runner, ret_reason))
         runner->workers =
-            os_workers_start((int)request->copies, work_main, &runner->plan, ret_reason);
+            os_workers_start(work_workers(&runner->plan), work_main, &runner->plan, ret_reason);
     if (runner->workers == NULL) {
         runner_free(runner);
         return NULL;
@@ -279,7 +289,7 @@ static enum runner_event ended(struct runner *runner, enum runner_event event, c
 /* A word that ends a phase once every copy has told it. */
 static enum runner_event count_word(struct runner *runner, enum phase next, enum runner_event event)
 {
-    if (++runner->told < runner->plan.request.copies)
+    if ((int)++runner->told < work_workers(&runner->plan))
         return RUNNER_NOTHING;
     runner->spent_ns += os_clock_ns() - runner->started_ns;
     runner->phase = next;

@@ -149,7 +149,7 @@ static void take_event(struct session *session, enum runner_event event)
 static bool read_run(struct session *session, const struct json_object *object, const char **bench)
 {
     struct runner_request *request = &session->request;
-    int64_t samples = 0, warmup = 0, copies = 0;
+    int64_t samples = 0, warmup = 0, copies = 0, threads = 1;
 
     if (!take_invocation(session, object, &session->invocation) ||
         !take_string(session, object, "bench", bench) ||
@@ -167,9 +167,16 @@ static bool read_run(struct session *session, const struct json_object *object, 
         !take_integer(session, object, (struct request_range){"limit_ns", 0, RUNNER_TIME_MAX_NS},
                       &request->limit_ns))
         return false;
+    if (json_find(object, "threads") != NULL &&
+        !take_integer(session, object, (struct request_range){"threads", 1, OS_COPIES_MAX},
+                      &threads))
+        return false;
+    if (copies > 1 && threads > 1)
+        return refuse(session, "\"copies\" and \"threads\" are both above 1");
     request->samples = (unsigned)samples;
     request->warmup = (unsigned)warmup;
-    request->copies = (unsigned)copies;
+    request->copies = (unsigned)(threads > 1 ? threads : copies);
+    request->threads = threads > 1;
     request->cpu = -1;
     return true;
 }

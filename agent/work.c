@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os-crew.h"
+
 /* A sample is at least so many clock readings or clock steps long. */
 #define CLOCKS_PER_SAMPLE 200
 /* More iterations than any calibration needs, and far from any overflow. */
@@ -251,7 +253,8 @@ static bool prepare(struct work *work)
            measure_overhead(work);
 }
 
-static void tell(struct work *work, struct os_port *port, char word)
+/* What the runner and its reader are told of this copy. */
+static void note(struct work *work)
 {
     const struct bench *bench = work->bench;
     struct copy *copy = &work->plan->copies[work->ctx.copy];
@@ -261,33 +264,12 @@ static void tell(struct work *work, struct os_port *port, char word)
     if (bench->overhead != NULL)
         copy->totals.overhead_ns = work->overhead_ns / bench->amount;
     memcpy(copy->reason, work->ctx.reason, sizeof(copy->reason));
-    os_port_tell(port, word);
 }
 
-static void work_through(struct work *work, struct os_port *port)
+static void work_begin(struct work *work, struct work_plan *plan, int copy, char *folder)
 {
-    const struct bench *bench = work->bench;
-
-    if (bench->supported != NULL && !bench->supported(&work->ctx)) {
-        tell(work, port, WORD_UNSUPPORTED);
-        return;
-    }
-    if (!prepare(work)) {
-        tell(work, port, WORD_FAILED);
-    } else {
-        tell(work, port, WORD_READY);
-        os_port_wait_gate(port);
-        tell(work, port, measure(work) ? WORD_MEASURED : WORD_FAILED);
-    }
-    if (bench->teardown != NULL)
-        bench->teardown(&work->ctx);
-}
-
-void work_main(void *arg, int copy, struct os_port *port)
-{
-    struct work_plan *plan = arg;
-    char folder[OS_PATH_MAX] = "";
-    struct work work = {
+    folder[0] = '\0';
+    *work = (struct work){
         .plan = plan,
         .bench = plan->request.bench,
         .ctx = {.copy = copy,
@@ -297,10 +279,133 @@ void work_main(void *arg, int copy, struct os_port *port)
                 .folder = folder,
                 .sample_ns = (int64_t)sample_target(plan)},
     };
-
     if (plan->scratch[0] != '\0')
         os_scratch_copy(plan->scratch, copy, folder);
-    if (!os_pin(work.ctx.cpu))
-        work.ctx.cpu = -1;
-    work_through(&work, port);
+    if (!os_pin(work->ctx.cpu))
+        work->ctx.cpu = -1;
+}
+
+/* Up to the gate; a word is how it went. */
+static char work_prepare(struct work *work)
+{
+    const struct bench *bench = work->bench;
+    char word = WORD_READY;
+
+    if (bench->supported != NULL && !bench->supported(&work->ctx))
+        word = WORD_UNSUPPORTED;
+    else if (!prepare(work))
+        word = WORD_FAILED;
+    note(work);
+    return word;
+}
+
+/* After the gate. */
+static char work_measure(struct work *work)
+{
+    char word = measure(work) ? WORD_MEASURED : WORD_FAILED;
+
+    note(work);
+    return word;
+}
+
+/* prepared: the word of work_prepare(). */
+static void work_end(struct work *work, char prepared)
+{
+    if (prepared != WORD_UNSUPPORTED && work->bench->teardown != NULL)
+        work->bench->teardown(&work->ctx);
+}
+
+/* --- copies that are threads of one worker --- */
+
+struct shift {
+    struct work_plan *plan;
+    bool goes_on; /* all are ready */
+    char words[OS_COPIES_MAX];
+};
+
+static void crew_main(struct os_crew *crew, void *arg, int copy)
+{
+    struct shift *shift = arg;
+    char folder[OS_PATH_MAX], prepared;
+    struct work work;
+
+    work_begin(&work, shift->plan, copy, folder);
+    prepared = work_prepare(&work);
+    shift->words[copy] = prepared;
+    os_crew_meet(crew); /* the words are there */
+    os_crew_meet(crew); /* the gate is open, or will not be */
+    if (shift->goes_on)
+        shift->words[copy] = work_measure(&work);
+    os_crew_meet(crew); /* the results are there */
+    work_end(&work, prepared);
+}
+
+/* The word of them all: that of the first who has another than wanted, whose reason is told. */
+static char word_of_all(struct shift *shift, char wanted)
+{
+    struct copy *copies = shift->plan->copies;
+
+    for (unsigned i = 0; i < shift->plan->request.copies; i++) {
+        if (shift->words[i] == wanted)
+            continue;
+        memmove(copies[0].reason, copies[i].reason, sizeof(copies[0].reason));
+        return shift->words[i];
+    }
+    return wanted;
+}
+
+static void lead_crew(struct work_plan *plan, struct os_port *port)
+{
+    struct shift shift = {.plan = plan};
+    struct os_crew *crew =
+        os_crew_start((int)plan->request.copies, crew_main, &shift, plan->copies[0].reason);
+    char word;
+
+    if (crew == NULL) {
+        os_port_tell(port, WORD_FAILED);
+        return;
+    }
+    os_crew_meet(crew);
+    word = word_of_all(&shift, WORD_READY);
+    shift.goes_on = word == WORD_READY;
+    os_port_tell(port, word);
+    if (shift.goes_on)
+        os_port_wait_gate(port);
+    os_crew_meet(crew);
+    os_crew_meet(crew);
+    if (shift.goes_on)
+        os_port_tell(port, word_of_all(&shift, WORD_MEASURED));
+    os_crew_free(crew);
+}
+
+/* --- a copy of its own --- */
+
+static void work_alone(struct work_plan *plan, int copy, struct os_port *port)
+{
+    char folder[OS_PATH_MAX], prepared;
+    struct work work;
+
+    work_begin(&work, plan, copy, folder);
+    prepared = work_prepare(&work);
+    os_port_tell(port, prepared);
+    if (prepared == WORD_READY) {
+        os_port_wait_gate(port);
+        os_port_tell(port, work_measure(&work));
+    }
+    work_end(&work, prepared);
+}
+
+void work_main(void *arg, int copy, struct os_port *port)
+{
+    struct work_plan *plan = arg;
+
+    if (work_workers(plan) == (int)plan->request.copies)
+        work_alone(plan, copy, port);
+    else
+        lead_crew(plan, port);
+}
+
+int work_workers(const struct work_plan *plan)
+{
+    return plan->request.threads && !os_workers_are_threads ? 1 : (int)plan->request.copies;
 }

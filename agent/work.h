@@ -36,6 +36,9 @@ struct work_plan {
 /* Where the samples of one metric of one copy begin. */
 double *work_values(const struct work_plan *plan, unsigned copy, size_t metric);
 
+/* How many workers do it. */
+int work_workers(const struct work_plan *plan);
+
 /* An os_worker_main; arg is the plan. */
 void work_main(void *arg, int copy, struct os_port *port);
 

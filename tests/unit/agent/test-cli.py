@@ -193,6 +193,13 @@ def test_run_with_several_counts_of_copies():
         equal(exceeds, copies > cpus)
 
 
+def test_run_with_threads():
+    first, second = rows("--threads", "1,2", "--samples", "4", "ops.int32-add")
+    equal([(row[6], row[8]) for row in (first, second)], [("4", "1"), ("8", "2")])
+    _, out, _ = run("run", "--human", "--threads", "2", "--samples", "1", "test.noop")
+    true(b"\n    2 threads" in out, out)
+
+
 def test_run_with_as_many_copies_as_there_are_cpus():
     counts = [int(row[8]) for row in rows("--copies", "all", "--samples", "1", "test.noop")]
     equal((counts[0], counts[-1]), (1, len(os.sched_getaffinity(0))))

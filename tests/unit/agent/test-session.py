@@ -197,6 +197,72 @@ def test_copies_are_pinned_each_to_its_own_cpu():
         true(all(cpus_of(pid).isdigit() for pid in workers), "one CPU each")
 
 
+def test_two_threads():
+    with agent() as a:
+        samples, done = a.invoke("ops.int32-add", samples=4, threads=2)
+        equal([(sample["copy"], len(sample["values"])) for sample in samples], [(0, 4), (1, 4)])
+        equal(done["samples"], 8)
+        exceeds = "copies-exceed-cpus" in done.get("flags", "").split(",")
+        equal(exceeds, a.hello["cpus"] < 2)
+        equal(a.bye()["samples"], 8)
+
+
+def test_threads_are_pinned_each_to_its_own_cpu():
+    with agent() as a:
+        cpus = a.hello["cpus"]
+        a.ask("syscalls.null", threads=3)
+        a.read("ready")
+        workers = [pid for pid in processes_of(BINARY) if pid != a.child.pid]
+        equal(len(workers), 1)
+        leader = str(workers[0])
+        tasks = [f"{leader}/task/{task}" for task in os.listdir(f"/proc/{leader}/task")
+                 if task != leader]  # fmt: skip
+        equal(len(tasks), 3)
+        equal(len({cpus_of(task) for task in tasks}), min(3, cpus))
+        true(all(cpus_of(task).isdigit() for task in tasks), "one CPU each")
+
+
+def test_threads_of_what_needs_folders_and_helpers():
+    with tempfile.TemporaryDirectory() as folder, agent() as a:
+        for number, bench in enumerate(("file.create-delete-10k", "process.pipe-latency"), 1):
+            samples, _ = a.invoke(bench, number, threads=2, folder=folder)
+            equal([sample["copy"] for sample in samples], [0, 1], bench)
+        equal(os.listdir(folder), [])
+        a.bye()
+
+
+def test_threads_that_cannot_be():
+    with agent() as a:
+        a.ask("signal.catch", 1, threads=2)
+        true("ask for copies" in a.read("unsupported")["reason"], "the reason")
+        a.invoke("signal.catch", 2, copies=2)
+        a.ask("file.create-delete-0k", 3, threads=2, folder="/nonexistent")
+        true("/nonexistent" in a.read("failed")["reason"], "the reason")
+        a.ask("memory.copy", 4, threads=2, limit_ns=1)
+        true("gave up after the limit" in a.read("failed")["reason"], "the reason")
+        a.invoke("test.noop", 5, threads=2)
+        a.bye()
+
+
+def test_one_of_the_threads_says_why():
+    with agent(preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})) as a:
+        a.ask("process.pipe-latency-cross", threads=2)
+        true("two CPUs" in a.read("unsupported")["reason"], "the reason")
+        a.invoke("test.noop", 2, threads=2)
+
+
+def test_threads_end_with_the_session():
+    with agent() as a:
+        a.ask("test.spin1s", samples=1000, threads=2)
+        a.read("ready")
+        a.send("go", invocation=1)
+        a.read("begin")
+        workers = [pid for pid in processes_of(BINARY) if pid != a.child.pid]
+        a.child.stdin.close()
+        equal(a.child.wait(60), 0)
+        until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers), "they have ended")
+
+
 def test_one_cpu_only():
     cpu = min(os.sched_getaffinity(0))
     with agent(preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as a:
@@ -434,6 +500,8 @@ MALFORMED = [
     run_line(samples="3.0"), run_line(samples='"3"'), run_line(samples=None), run_line(bench="7"),
     run_line(bench=None), run_line(warmup="-1"), run_line(warmup=None), run_line(sample_ns="-1"),
     run_line(sample_ns="86400000000001"), run_line(copies="0"), run_line(copies="257"),
+    run_line(threads="0"), run_line(threads="257"), run_line(threads='"2"'),
+    run_line(threads="2", copies="2"),
     run_line(limit_ns="-1"), run_line(limit_ns=None), run_line(invocation="-1"),
     run_line(invocation=None), run_line(warmup_min_ns="true"), run_line(folder="7"),
     run_line(folder='""'), run_line(folder='"' + "x" * 600 + '"'),
