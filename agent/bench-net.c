@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* net.*: the network stack without a network. Both ends are on one CPU. */
+/* net.*: the network stack without a network. Both ends are on one CPU. Round trips of one byte, as
+ * netperf's TCP_RR and UDP_RR, and LMbench's lat_tcp, lat_udp and lat_unix
+ * (lmbench-3.0-a9/src/lat_tcp.c, lat_udp.c, lat_unix.c), whose messages are 1, 4 and 1 bytes. */
 #include "bench.h"
 #include "echo.h"
 #include "os.h"
@@ -28,7 +30,7 @@ extern const struct bench bench_net_tcp_latency, bench_net_udp_latency, bench_ne
 
 const struct bench bench_net_tcp_latency = {
     .name = "net.tcp-latency",
-    .groups = "quick all",
+    .groups = "lmbench netperf network quick all",
     .metric = "latency",
     .unit = "ns",
     .direction = "lower",
@@ -44,7 +46,7 @@ const struct bench bench_net_tcp_latency = {
 
 const struct bench bench_net_udp_latency = {
     .name = "net.udp-latency",
-    .groups = "all",
+    .groups = "lmbench netperf network all",
     .metric = "latency",
     .unit = "ns",
     .direction = "lower",
@@ -60,7 +62,7 @@ const struct bench bench_net_udp_latency = {
 
 const struct bench bench_net_unix_latency = {
     .name = "net.unix-latency",
-    .groups = "all",
+    .groups = "lmbench network all",
     .metric = "latency",
     .unit = "ns",
     .direction = "lower",

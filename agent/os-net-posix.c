@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* A datagram on the loopback interface that is not there after this long is lost. */
-#define DATAGRAM_SECONDS 5
+#define DATAGRAM_NS 5000000000
 #define BACKLOG 64
 
 const struct os_address os_loopback = {.bytes = {127, 0, 0, 1}};
@@ -139,6 +139,13 @@ static int no_delay(int fd)
     return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
+static int be_patient(int fd, int64_t ns)
+{
+    struct timeval patience = {.tv_sec = ns / 1000000000, .tv_usec = ns % 1000000000 / 1000};
+
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
 /* --- pairs --- */
 
 static bool pair_pipes(struct os_link *ret_near, struct os_link *ret_far, char *reason)
@@ -196,13 +203,11 @@ static bool pair_tcp(struct os_link *ret_near, struct os_link *ret_far, char *re
 static bool pair_udp(struct os_link *ret_near, struct os_link *ret_far, char *reason)
 {
     struct os_address near_address = os_loopback, far_address = os_loopback;
-    struct timeval patience = {.tv_sec = DATAGRAM_SECONDS};
     int near_fd = bound_socket(SOCK_DGRAM, &near_address);
     int far_fd = bound_socket(SOCK_DGRAM, &far_address);
 
     if (near_fd >= 0 && far_fd >= 0 && connect_to(near_fd, &far_address) == 0 &&
-        connect_to(far_fd, &near_address) == 0 &&
-        setsockopt(near_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0) {
+        connect_to(far_fd, &near_address) == 0 && be_patient(near_fd, DATAGRAM_NS) == 0) {
         link_of_socket(near_fd, ret_near);
         link_of_socket(far_fd, ret_far);
         return true;
@@ -272,6 +277,11 @@ void os_link_close(struct os_link *link)
     *link = (struct os_link){.in = -1, .out = -1};
 }
 
+bool os_link_patience(const struct os_link *link, int64_t ns)
+{
+    return be_patient((int)link->in, ns) == 0;
+}
+
 /* --- connections --- */
 
 bool os_link_wait(const struct os_link *link, int64_t deadline_ns)
@@ -299,10 +309,18 @@ bool os_listen(struct os_address *at, struct os_link *ret_listener, char *reason
     return true;
 }
 
-bool os_accept(const struct os_link *listener, struct os_link *ret_link)
+bool os_accept(const struct os_link *listener, const struct os_link *until,
+               struct os_link *ret_link)
 {
-    int fd = accept((int)listener->in, NULL, NULL);
+    struct pollfd fds[] = {
+        {.fd = (int)listener->in, .events = POLLIN},
+        {.fd = until == NULL ? -1 : (int)until->in, .events = POLLIN},
+    };
+    int fd;
 
+    if (poll(fds, 2, -1) < 0 || fds[1].revents != 0)
+        return false;
+    fd = accept((int)listener->in, NULL, NULL);
     if (fd >= 0 && no_delay(fd) < 0)
         close_fd(&fd);
     link_of_socket(fd, ret_link);

@@ -59,6 +59,12 @@ bool os_link_wait(const struct os_link *link, int64_t deadline_ns)
     return false;
 }
 
+bool os_link_patience(const struct os_link *link, int64_t ns)
+{
+    (void)link, (void)ns;
+    return false;
+}
+
 bool os_address_parse(const char *host, uint16_t port, struct os_address *ret_address)
 {
     (void)host, (void)port, (void)ret_address;
@@ -71,9 +77,10 @@ bool os_listen(struct os_address *at, struct os_link *ret_listener, char *reason
     return not_made(reason);
 }
 
-bool os_accept(const struct os_link *listener, struct os_link *ret_link)
+bool os_accept(const struct os_link *listener, const struct os_link *until,
+               struct os_link *ret_link)
 {
-    (void)listener, (void)ret_link;
+    (void)listener, (void)until, (void)ret_link;
     return false;
 }
 

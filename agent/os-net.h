@@ -25,6 +25,8 @@ bool os_link_receive(const struct os_link *link, void *data, size_t size); /* fa
 ptrdiff_t os_link_receive_some(const struct os_link *link, void *data, size_t max);
 /* Something can be received, or it has ended. false: not until the deadline. */
 bool os_link_wait(const struct os_link *link, int64_t deadline_ns);
+/* What is received over a socket is waited for so long, then it is an error. */
+bool os_link_patience(const struct os_link *link, int64_t ns);
 void os_link_close(struct os_link *link);
 
 /* The loopback interface is up, or could be brought up. */
@@ -43,7 +45,9 @@ bool os_address_parse(const char *host, uint16_t port, struct os_address *ret_ad
 
 /* Of port 0 the system chooses one; it is put into `at`. */
 bool os_listen(struct os_address *at, struct os_link *ret_listener, char *reason);
-bool os_accept(const struct os_link *listener, struct os_link *ret_link);
+/* false: something went wrong, or `until` (NULL: none) can be received from, or has ended. */
+bool os_accept(const struct os_link *listener, const struct os_link *until,
+               struct os_link *ret_link);
 bool os_connect(const struct os_address *to, int64_t deadline_ns, struct os_link *ret_link,
                 char *reason);
 /* One TCP connection that is made and closed at once. */
