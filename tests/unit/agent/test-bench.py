@@ -17,7 +17,13 @@ CATALOGUE = {
     for bench in json.loads(subprocess.run([AGENT, "list", "--json"], stdout=-1, check=True).stdout)
 }
 # What a machine may lack: benchmarks, and what the reason then speaks of.
-MAY_LACK = {r"process\.pipe-latency-cross": "two CPUs", r"memory\..*": "MiB of free memory"}
+MAY_LACK = {
+    r"process\.pipe-latency-cross": "two CPUs",
+    r"(memory|disk)\..*": "MiB of free memory",
+    r"disk\..*": "no disk",
+    r"(disk|file)\..*": "MiB of free space",
+    r"disk\.(direct|iops)-.*": "direct I/O",
+}
 
 
 def defined_names():
