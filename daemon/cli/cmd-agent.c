@@ -16,6 +16,23 @@ static BenchCatalogue *load_catalogue(GError **error)
     return submit_catalogue(NULL, &wait, error);
 }
 
+/* A row a metric. */
+static void add_bench(Table *table, const BenchInfo *bench)
+{
+    for (guint i = 0; i < bench->metrics->len; i++) {
+        const BenchMetric *metric = g_ptr_array_index(bench->metrics, i);
+
+        table_row(table);
+        table_text(table, bench->name);
+        table_text(table, bench->groups);
+        table_text(table, metric->name);
+        table_text(table, metric->unit);
+        table_text(table, metric->direction);
+        table_text(table, bench->os);
+        table_text(table, bench->summary);
+    }
+}
+
 static int run_agent_list(const Settings *settings, char **words, GError **error)
 {
     g_autoptr(BenchCatalogue) catalogue = load_catalogue(error);
@@ -30,18 +47,8 @@ static int run_agent_list(const Settings *settings, char **words, GError **error
     table_column(table, "direction", "better", COLUMN_TEXT);
     table_column(table, "os", "OS", COLUMN_TEXT);
     table_column(table, "summary", "what it measures", COLUMN_TEXT);
-    for (guint i = 0; i < catalogue->benches->len; i++) {
-        const BenchInfo *bench = g_ptr_array_index(catalogue->benches, i);
-
-        table_row(table);
-        table_text(table, bench->name);
-        table_text(table, bench->groups);
-        table_text(table, bench->metric);
-        table_text(table, bench->unit);
-        table_text(table, bench->direction);
-        table_text(table, bench->os);
-        table_text(table, bench->summary);
-    }
+    for (guint i = 0; i < catalogue->benches->len; i++)
+        add_bench(table, g_ptr_array_index(catalogue->benches, i));
     return output_table(settings, table, error) ? VM_EXIT_DONE : VM_EXIT_ENVIRONMENT;
 }
 
@@ -50,8 +57,9 @@ const Command command_agent_list = {
     .arguments = "",
     .group = "What can be measured",
     .summary = "the agent's benchmarks: groups, unit, what, OS",
-    .about = "Lists every benchmark of the agent: its groups, its main metric with unit and\n"
-             "direction, the operating systems it runs on, and what it measures.\n",
+    .about = "Lists every benchmark of the agent: its groups, its metrics with unit and\n"
+             "direction (a row each), the operating systems it runs on, and what it\n"
+             "measures.\n",
     .example = "vmatrix agent list --format markdown",
     .run = run_agent_list,
 };

@@ -317,12 +317,13 @@ static gboolean send_json(AgentLink *link, const Wait *wait, json_t *request, co
 static gboolean send_run(AgentLink *link, const Wait *wait, const AgentRequest *request,
                          GError **error)
 {
-    json_t *run = json_pack(
-        "{s:s, s:I, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:s*}", "type", "run", "invocation",
-        (json_int_t)request->number, "bench", request->bench, "samples", (int)request->samples,
-        "warmup", (int)request->warmup, "copies", (int)request->copies, "sample_ns",
-        (json_int_t)request->sample_ns, "warmup_min_ns", (json_int_t)request->warmup_min_ns,
-        "limit_ns", (json_int_t)request->limit_ns, "folder", request->folder);
+    json_t *run = json_pack("{s:s, s:I, s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s*}", "type",
+                            "run", "invocation", (json_int_t)request->number, "bench",
+                            request->bench, "samples", (int)request->samples, "warmup",
+                            (int)request->warmup, "copies", (int)request->copies, "threads",
+                            (int)request->threads, "sample_ns", (json_int_t)request->sample_ns,
+                            "warmup_min_ns", (json_int_t)request->warmup_min_ns, "limit_ns",
+                            (json_int_t)request->limit_ns, "folder", request->folder);
 
     return send_json(link, wait, run, "the name of the benchmark or the guest's folder", error);
 }

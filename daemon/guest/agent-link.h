@@ -86,11 +86,12 @@ gboolean agent_link_ping(AgentLink *link, const Wait *wait, guint n, ClockProbe 
 typedef struct {
     gint64 number; /* invocation number, unique within the session */
     const char *bench;
-    guint samples, warmup, copies;
-    gint64 sample_ns;     /* 0: the agent's default */
-    gint64 limit_ns;      /* the agent gives up after this; the host's own deadline is in Wait */
-    gint64 warmup_min_ns; /* floor of the warm-up by accelerator; 0 for none */
-    const char *folder;   /* work folder in the guest, or NULL */
+    guint samples, warmup;
+    guint copies, threads; /* at most one of them above 1 */
+    gint64 sample_ns;      /* 0: the agent's default */
+    gint64 limit_ns;       /* the agent gives up after this; the host's own deadline is in Wait */
+    gint64 warmup_min_ns;  /* floor of the warm-up by accelerator; 0 for none */
+    const char *folder;    /* work folder in the guest, or NULL */
 } AgentRequest;
 
 typedef enum { AGENT_PREPARED, AGENT_NOT_SUPPORTED, AGENT_REFUSED } AgentPrepare;

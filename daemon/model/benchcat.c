@@ -5,8 +5,19 @@
 #include <string.h>
 
 #include "model/metric.h"
+#include "model/workload.h"
 #include "util/error.h"
 #include "util/text.h"
+
+static void metric_free(gpointer data)
+{
+    BenchMetric *metric = data;
+
+    g_free(metric->name);
+    g_free(metric->unit);
+    g_free(metric->direction);
+    g_free(metric);
+}
 
 static void bench_free(gpointer data)
 {
@@ -14,9 +25,7 @@ static void bench_free(gpointer data)
 
     g_free(bench->name);
     g_free(bench->groups);
-    g_free(bench->metric);
-    g_free(bench->unit);
-    g_free(bench->direction);
+    g_ptr_array_unref(bench->metrics);
     g_free(bench->summary);
     g_free(bench->os);
     g_free(bench);
@@ -31,30 +40,68 @@ static gboolean fail(GError **error, gsize index, const char *what)
     return FALSE;
 }
 
-static gboolean read_bench(const json_t *entry, gsize index, BenchInfo *bench, GError **error)
+typedef struct {
+    const char *key;
+    char **member;
+} TextMember;
+
+static gboolean read_texts(const json_t *object, gsize index, const TextMember *members,
+                           gsize n_members, GError **error)
 {
-    const struct {
-        const char *key;
-        char **member;
-    } members[] = {
-        {"name", &bench->name}, {"groups", &bench->groups},       {"metric", &bench->metric},
-        {"unit", &bench->unit}, {"direction", &bench->direction}, {"summary", &bench->summary},
-        {"os", &bench->os},
-    };
-    Direction direction;
+    for (gsize i = 0; i < n_members; i++) {
+        const char *value = json_string_value(json_object_get(object, members[i].key));
 
-    for (gsize i = 0; i < G_N_ELEMENTS(members); i++) {
-        const char *value = json_string_value(json_object_get(entry, members[i].key));
-        g_autofree char *what = g_strdup_printf("no text under \"%s\"", members[i].key);
+        if (value == NULL) {
+            g_autofree char *what = g_strdup_printf("no text under \"%s\"", members[i].key);
 
-        if (value == NULL)
             return fail(error, index, what);
+        }
         *members[i].member = g_strdup(value);
     }
+    return TRUE;
+}
+
+/* name_key: what its name stands under. */
+static gboolean read_metric(const json_t *object, gsize index, const char *name_key,
+                            GPtrArray *metrics, GError **error)
+{
+    BenchMetric *metric = g_new0(BenchMetric, 1);
+    const TextMember members[] = {
+        {name_key, &metric->name}, {"unit", &metric->unit}, {"direction", &metric->direction}};
+    Direction direction;
+
+    g_ptr_array_add(metrics, metric);
+    return read_texts(object, index, members, G_N_ELEMENTS(members), error) &&
+           (direction_parse(metric->direction, &direction) ||
+            fail(error, index, "a direction other than lower and higher"));
+}
+
+/* Of several there is a list; of one, only the entry's own members. */
+static gboolean read_metrics(const json_t *entry, gsize index, GPtrArray *metrics, GError **error)
+{
+    json_t *list = json_object_get(entry, "metrics"), *metric;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        return read_metric(entry, index, "metric", metrics, error);
+    json_array_foreach (list, i, metric)
+        if (!read_metric(metric, index, "name", metrics, error))
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean read_bench(const json_t *entry, gsize index, BenchInfo *bench, GError **error)
+{
+    const TextMember members[] = {{"name", &bench->name},
+                                  {"groups", &bench->groups},
+                                  {"summary", &bench->summary},
+                                  {"os", &bench->os}};
+
+    if (!read_texts(entry, index, members, G_N_ELEMENTS(members), error))
+        return FALSE;
     if (bench->name[0] == '\0')
         return fail(error, index, "an empty name");
-    return direction_parse(bench->direction, &direction) ||
-           fail(error, index, "a direction other than lower and higher");
+    return read_metrics(entry, index, bench->metrics, error);
 }
 
 static gboolean read_benches(const json_t *root, BenchCatalogue *catalogue, GError **error)
@@ -66,6 +113,7 @@ static gboolean read_benches(const json_t *root, BenchCatalogue *catalogue, GErr
     json_array_foreach (root, index, entry) {
         BenchInfo *bench = g_new0(BenchInfo, 1);
 
+        bench->metrics = g_ptr_array_new_with_free_func(metric_free);
         g_ptr_array_add(catalogue->benches, bench);
         if (!read_bench(entry, index, bench, error))
             return FALSE;
@@ -115,10 +163,12 @@ static gboolean in_group(const BenchInfo *bench, const char *group)
            (strncmp(bench->name, group, length) == 0 && bench->name[length] == '.');
 }
 
-/* Add what name stands for; FALSE when that is nothing. */
-static gboolean add_matching(const BenchCatalogue *catalogue, const char *name, GHashTable *seen,
+/* Add what label stands for, a label each; FALSE when that is nothing. */
+static gboolean add_matching(const BenchCatalogue *catalogue, const char *label, GHashTable *seen,
                              GPtrArray *expanded)
 {
+    gsize length = workload_name_length(label);
+    g_autofree char *name = g_strndup(label, length);
     gboolean found = FALSE;
 
     for (guint i = 0; i < catalogue->benches->len; i++) {
@@ -127,8 +177,12 @@ static gboolean add_matching(const BenchCatalogue *catalogue, const char *name, 
         if (strcmp(bench->name, name) != 0 && !in_group(bench, name))
             continue;
         found = TRUE;
-        if (g_hash_table_add(seen, bench->name))
-            g_ptr_array_add(expanded, g_strdup(bench->name));
+        char *one = g_strconcat(bench->name, label + length, NULL);
+
+        if (g_hash_table_add(seen, one))
+            g_ptr_array_add(expanded, one);
+        else
+            g_free(one);
     }
     return found;
 }
@@ -153,8 +207,9 @@ static GPtrArray *all_names(const BenchCatalogue *catalogue)
 }
 
 static gboolean fail_unknown(const BenchCatalogue *catalogue, const char *path, NodePlace place,
-                             const char *name, GError **error)
+                             const char *label, GError **error)
 {
+    g_autofree char *name = g_strndup(label, workload_name_length(label));
     g_autoptr(GPtrArray) names = all_names(catalogue);
     const char *nearest = text_nearest(name, (const char *const *)names->pdata);
     g_autofree char *hint = nearest == NULL ? g_strdup("; \"vmatrix workload list\" prints all")
@@ -167,7 +222,7 @@ static gboolean fail_unknown(const BenchCatalogue *catalogue, const char *path, 
 GPtrArray *bench_catalogue_expand(const BenchCatalogue *catalogue, const GPtrArray *names,
                                   const char *plan_path, const GArray *places, GError **error)
 {
-    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal); /* expanded's */
     g_autoptr(GPtrArray) expanded = g_ptr_array_new_with_free_func(g_free);
 
     for (guint i = 0; i < names->len; i++) {

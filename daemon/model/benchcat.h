@@ -7,13 +7,17 @@
 #include "model/node.h"
 
 typedef struct {
-    char *name;   /* "ops.int32-add" */
-    char *groups; /* space-separated: "ops arithmetic" */
-    char *metric; /* main metric's name */
+    char *name; /* "latency" */
     char *unit;
     char *direction;
-    char *summary; /* what it measures, one line */
-    char *os;      /* space-separated: "linux freebsd windows" */
+} BenchMetric;
+
+typedef struct {
+    char *name;         /* "ops.int32-add" */
+    char *groups;       /* space-separated: "ops arithmetic" */
+    GPtrArray *metrics; /* BenchMetric*, the main one first; at least one */
+    char *summary;      /* what it measures, one line */
+    char *os;           /* space-separated: "linux freebsd windows" */
 } BenchInfo;
 
 typedef struct {
@@ -24,8 +28,8 @@ BenchCatalogue *bench_catalogue_parse(const char *json, gsize length, GError **e
 void bench_catalogue_free(BenchCatalogue *catalogue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BenchCatalogue, bench_catalogue_free)
 
-/* Expand the plan's workload names (benches or groups) to bench names, each once, in the order of
- * first mention. plan_path and places (NodePlace of each name, or NULL) are for messages; unknown
- * names get a suggestion. Transfer full (strings owned by the array). */
+/* Expand the plan's workloads (labels, workload.h, of benches or groups) to labels of benches, each
+ * once, in the order of first mention. plan_path and places (NodePlace of each name, or NULL) are
+ * for messages; unknown names get a suggestion. Transfer full (strings owned by the array). */
 GPtrArray *bench_catalogue_expand(const BenchCatalogue *catalogue, const GPtrArray *names,
                                   const char *plan_path, const GArray *places, GError **error);

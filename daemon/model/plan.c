@@ -5,6 +5,7 @@
 
 #include "model/plan-evidence.h"
 #include "model/yaml.h"
+#include "model/workload.h"
 #include "util/clock.h"
 #include "util/io.h"
 
@@ -454,46 +455,18 @@ static gboolean read_baseline(const Node *value, const NodeField *field, gpointe
 
 /* ---- the rest ---- */
 
-/* "ops", "ops.int32-add", "openssl-rsa4096": small letters, digits, "-" and single points. */
-static gboolean is_workload_name(const char *text)
-{
-    gsize length = strlen(text);
-
-    return length >= 1 && length <= 64 && text[0] != '.' && text[0] != '-' &&
-           text[length - 1] != '.' && strstr(text, "..") == NULL &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") == length;
-}
-
-static gboolean read_workload(Plan *plan, const Node *item, GError **error)
-{
-    NodePlace place = {item->line, item->column};
-
-    if (!node_expect(item, NODE_SCALAR, "workloads", error))
-        return FALSE;
-    if (!is_workload_name(item->text))
-        return node_fail(item, error,
-                         "workloads: not a name of a workload or group: up to 64 small letters, "
-                         "digits, \"-\" and \".\", such as ops or ops.int32-add");
-    for (guint i = 0; i < plan->workloads->len; i++) {
-        if (strcmp(g_ptr_array_index(plan->workloads, i), item->text) == 0)
-            return node_fail(item, error,
-                             "workloads: duplicate \"%s\": it stands in line %u already",
-                             item->text, g_array_index(plan->workload_lines, NodePlace, i).line);
-    }
-    g_ptr_array_add(plan->workloads, g_strdup(item->text));
-    g_array_append_val(plan->workload_lines, place);
-    return TRUE;
-}
-
 static gboolean read_workloads(const Node *value, const NodeField *field, gpointer member,
                                GError **error)
 {
+    const Plan *plan = member;
+    const WorkloadList list = {plan->workloads, plan->workload_lines};
+
     if (!node_expect(value, NODE_LIST, field->key, error))
         return FALSE;
     if (value->items->len == 0)
         return node_fail(value, error, "workloads: none: name at least one, such as [ops]");
     for (guint i = 0; i < value->items->len; i++) {
-        if (!read_workload(member, g_ptr_array_index(value->items, i), error))
+        if (!workload_read(g_ptr_array_index(value->items, i), &list, error))
             return FALSE;
     }
     return TRUE;

@@ -59,7 +59,7 @@ typedef struct {
     GPtrArray
         *include; /* PlanMatch*: cells that exclude took away and that are wanted all the same */
     PlanMatch *baseline;    /* or NULL */
-    GPtrArray *workloads;   /* char*: names of workloads or groups, as written */
+    GPtrArray *workloads;   /* char*: labels (workload.h) of workloads or groups, as written */
     GArray *workload_lines; /* NodePlace: where each stands, for later messages */
     struct {
         guint boots; /* blocks; default 3 */

@@ -2,6 +2,7 @@
 #include "run/invoke.h"
 
 #include "host/idle.h"
+#include "model/workload.h"
 #include "run/caches.h"
 #include "util/clock.h"
 #include "util/error.h"
@@ -19,6 +20,7 @@ typedef struct {
     Attempt *attempt;
     Store *store;
     StoreInvocation record;
+    Workload workload; /* what the record's label says */
     AgentRequest request;
     ClockProbe before[PINGS], after[PINGS];
     AgentMarks marks;
@@ -30,6 +32,7 @@ typedef struct {
 
 static void invocation_clear(Invocation *invocation)
 {
+    workload_clear(&invocation->workload);
     evidence_record_free(invocation->evidence);
     evidence_verdict_clear(&invocation->verdict);
     g_string_free(invocation->flags, TRUE);
@@ -58,6 +61,10 @@ static void invocation_init(Invocation *invocation, Attempt *attempt, Store *sto
     gboolean tcg = attempt->spec.hypervisor->accelerator == ACCELERATOR_TCG;
 
     *invocation = (Invocation){.attempt = attempt, .store = store, .flags = g_string_new(NULL)};
+    /* Labels were made by workload_read() and the catalogue; what is none is a bench by that name,
+     * which the agent does not have. */
+    if (!workload_parse(workload, &invocation->workload))
+        invocation->workload = (Workload){.name = g_strdup(workload), .copies = 1, .threads = 1};
     invocation->record = (StoreInvocation){.run = run,
                                            .position = position,
                                            .ordinal = ordinal,
@@ -66,10 +73,11 @@ static void invocation_init(Invocation *invocation, Attempt *attempt, Store *sto
                                            .started_wall_ns = clock_wall_ns()};
     invocation->request = (AgentRequest){
         .number = number,
-        .bench = workload,
+        .bench = invocation->workload.name,
         .samples = plan->repeat.samples,
         .warmup = plan->repeat.warmup,
-        .copies = 1,
+        .copies = invocation->workload.copies,
+        .threads = invocation->workload.threads,
         .sample_ns = plan->repeat.sample_ns,
         .limit_ns = plan->limits.invocation_ns,
         .warmup_min_ns = warmup_floor_ns(plan, tcg),

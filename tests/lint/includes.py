@@ -55,7 +55,8 @@ LIBC = re.compile(
 # The agent builds on three systems, with what their C libraries and compilers give.
 AGENT_SYSTEMS = re.compile(
     r"(windows|winsock2|ws2tcpip|psapi|process|direct|io|bcrypt|intrin|x86intrin|immintrin|"
-    r"pthread_np|kvm|libutil|mswsock|afunix|winternl|tlhelp32|powrprof|ntsecapi)\.h|machine/.*|vm/.*"
+    r"pthread_np|kvm|libutil|mswsock|afunix|winternl|tlhelp32|powrprof|ntsecapi|"
+    r"winioctl|kenv)\.h|machine/.*|vm/.*"
 )
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -49,6 +49,7 @@ static const AgentRequest request = {.number = 3,
                                      .samples = 11,
                                      .warmup = 1,
                                      .copies = 1,
+                                     .threads = 1,
                                      .limit_ns = 60000000000};
 
 static void test_session(void)

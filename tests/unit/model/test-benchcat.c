@@ -32,10 +32,33 @@ static void test_parse(void)
     g_assert_cmpuint(catalogue->benches->len, ==, 4);
     g_assert_cmpstr(first->name, ==, "ops.int32-add");
     g_assert_cmpstr(first->groups, ==, "quick all");
-    g_assert_cmpstr(first->metric, ==, "latency");
-    g_assert_cmpstr(first->unit, ==, "ns");
-    g_assert_cmpstr(first->direction, ==, "lower");
     g_assert_cmpstr(first->os, ==, "linux");
+    g_assert_cmpuint(first->metrics->len, ==, 1);
+    const BenchMetric *metric = g_ptr_array_index(first->metrics, 0);
+
+    g_assert_cmpstr(metric->name, ==, "latency");
+    g_assert_cmpstr(metric->unit, ==, "ns");
+    g_assert_cmpstr(metric->direction, ==, "lower");
+}
+
+static void test_several_metrics(void)
+{
+    static const char text[] =
+        "[{\"name\":\"timer.wake\",\"groups\":\"\",\"metric\":\"p50\",\"unit\":\"ns\","
+        "\"direction\":\"lower\",\"metrics\":[{\"name\":\"p50\",\"unit\":\"ns\","
+        "\"direction\":\"lower\"},{\"name\":\"rate\",\"unit\":\"1/s\",\"direction\":\"higher\"}],"
+        "\"summary\":\"s\",\"os\":\"linux\"}]";
+    g_autoptr(GError) error = NULL;
+    g_autoptr(BenchCatalogue) catalogue = bench_catalogue_parse(text, strlen(text), &error);
+
+    g_assert_no_error(error);
+    const BenchInfo *bench = g_ptr_array_index(catalogue->benches, 0);
+    g_assert_cmpuint(bench->metrics->len, ==, 2);
+    const BenchMetric *second = g_ptr_array_index(bench->metrics, 1);
+
+    g_assert_cmpstr(second->name, ==, "rate");
+    g_assert_cmpstr(second->unit, ==, "1/s");
+    g_assert_cmpstr(second->direction, ==, "higher");
 }
 
 static void test_refused(void)
@@ -49,6 +72,9 @@ static void test_refused(void)
         "[" ENTRY("", "") "]",
         "[{\"name\":\"a.b\",\"groups\":\"\",\"metric\":\"m\",\"unit\":\"u\",\"direction\":\"up\","
         "\"summary\":\"s\",\"os\":\"linux\"}]",
+        "[{\"name\":\"a.b\",\"groups\":\"\",\"metric\":\"m\",\"unit\":\"u\",\"direction\":"
+        "\"lower\","
+        "\"metrics\":[{\"name\":\"m\"}],\"summary\":\"s\",\"os\":\"linux\"}]",
         "[{\"name\":7,\"groups\":\"\",\"metric\":\"m\",\"unit\":\"u\",\"direction\":\"lower\","
         "\"summary\":\"s\",\"os\":\"linux\"}]",
     };
@@ -95,6 +121,11 @@ static void test_expand(void)
         {"mem.copy all", "mem.copy ops.int32-add ops.int32-mul"},
         {"ops", "ops.int32-add ops.int32-mul"}, /* a family is a group */
         {"hidden.noop hidden", "hidden.noop"},
+        {"ops:copies=2", "ops.int32-add:copies=2 ops.int32-mul:copies=2"}, /* as is each of them */
+        {"mem.copy mem:threads=2 all:threads=2",
+         "mem.copy mem.copy:threads=2 ops.int32-add:threads=2 ops.int32-mul:threads=2"},
+        {"ops.int32-ad:copies=2", "p.yaml:5:10: workloads: there is no workload or group "
+                                  "\"ops.int32-ad\"; did you mean \"ops.int32-add\"?"},
         {"ops.int32-ad", "p.yaml:5:10: workloads: there is no workload or group \"ops.int32-ad\"; "
                          "did you mean \"ops.int32-add\"?"},
         {"all quik", "p.yaml:5:11: workloads: there is no workload or group \"quik\"; did you mean "
@@ -136,6 +167,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/benchcat/parse", test_parse);
+    g_test_add_func("/benchcat/several-metrics", test_several_metrics);
     g_test_add_func("/benchcat/refused", test_refused);
     g_test_add_func("/benchcat/expand", test_expand);
     g_test_add_func("/metric/all", test_metric);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/plan.h"
+#include "model/workload.h"
 #include "util/error.h"
 
 #define S G_GINT64_CONSTANT(1000000000)
@@ -250,6 +251,51 @@ static void test_check_effects(void)
     assert_passes("{hypervisor: {bare: {}, kvm: {domain: {x/@y: z}}}, guest: [disk]}", "");
 }
 
+static void test_copies(void)
+{
+    static const char *const labels[] = {"ops",           "ops:copies=2",
+                                         "ops:copies=4",  "ops:threads=3",
+                                         "syscalls.null", "syscalls.null:copies=2"};
+    g_autoptr(Plan) plan = parse("version: 1\nplan: p\naxes: {hypervisor: [bare]}\n"
+                                 "workloads:\n  - ops\n  - {workload: ops, copies: [2, 4]}\n"
+                                 "  - {workload: ops, threads: 3}\n"
+                                 "  - {workload: syscalls.null, copies: [1, 2]}\n");
+
+    g_assert_cmpuint(plan->workloads->len, ==, G_N_ELEMENTS(labels));
+    for (guint i = 0; i < G_N_ELEMENTS(labels); i++)
+        g_assert_cmpstr(g_ptr_array_index(plan->workloads, i), ==, labels[i]);
+    g_assert_cmpuint(g_array_index(plan->workload_lines, NodePlace, 2).line, ==, 6);
+}
+
+static void test_labels(void)
+{
+    static const struct {
+        const char *label, *name;
+        guint copies, threads;
+    } good[] = {
+        {"ops", "ops", 1, 1},
+        {"ops.int32-add:copies=2", "ops.int32-add", 2, 1},
+        {"ops:threads=256", "ops", 1, 256},
+    };
+    static const char *const bad[] = {
+        "",        ":copies=2",      "ops:",         "ops:copies", "ops:copies=1", "ops:copies=257",
+        "ops:x=2", "ops:copies=2:x", "ops:copies=-2"};
+
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        g_auto(Workload) workload = {0};
+
+        g_assert_true(workload_parse(good[i].label, &workload));
+        g_assert_cmpstr(workload.name, ==, good[i].name);
+        g_assert_cmpuint(workload.copies, ==, good[i].copies);
+        g_assert_cmpuint(workload.threads, ==, good[i].threads);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_auto(Workload) workload = {0};
+
+        g_assert_false(workload_parse(bad[i], &workload));
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -261,5 +307,7 @@ int main(int argc, char **argv)
     g_test_add_func("/plan/check-names", test_check_names);
     g_test_add_func("/plan/check-bootable", test_check_bootable);
     g_test_add_func("/plan/check-effects", test_check_effects);
+    g_test_add_func("/plan/copies", test_copies);
+    g_test_add_func("/plan/labels", test_labels);
     return g_test_run();
 }

@@ -217,14 +217,15 @@ static void test_stop_resumable(Fixture *fixture, gconstpointer data)
     assert_answer(fixture, "SELECT count(*) FROM sample", "0");
 }
 
-/* What is asked of the agent: no floor under the warm-up where the plan wants none. */
-static void check_warmup(Fixture *fixture, const char *repeat, const char *expected)
+/* What is asked of the agent for one workload. */
+static void check_request(Fixture *fixture, const char *workload, const char *repeat,
+                          const char *expected)
 {
     g_autofree char *path = g_build_filename(fixture->folder, "requests", NULL);
     g_autofree char *plan = g_strdup_printf("version: 1\nplan: warm\naxes: {hypervisor: [bare]}\n"
-                                            "workloads: [fake.one]\nidle: off\nrepeat: {boots: 1, "
+                                            "workloads: [%s]\nidle: off\nrepeat: {boots: 1, "
                                             "samples: 5%s}\n",
-                                            repeat);
+                                            workload, repeat);
     CampaignOptions options = fixture_options(fixture);
     CampaignTotals totals = {0};
     g_autofree char *text = NULL;
@@ -239,10 +240,23 @@ static void check_warmup(Fixture *fixture, const char *repeat, const char *expec
     g_assert_cmpint(unlink(path), ==, 0);
 }
 
+/* No floor under the warm-up where the plan wants none. */
 static void test_warmup(Fixture *fixture, gconstpointer data)
 {
-    check_warmup(fixture, "", "\"warmup_min_ns\": 20000000");
-    check_warmup(fixture, ", warmup: 0", "\"warmup_min_ns\": 0");
+    check_request(fixture, "fake.one", "", "\"warmup_min_ns\": 20000000");
+    check_request(fixture, "fake.one", ", warmup: 0", "\"warmup_min_ns\": 0");
+}
+
+/* More copies are asked for, and are a workload of their own in the results. */
+static void test_copies(Fixture *fixture, gconstpointer data)
+{
+    check_request(fixture, "fake.one", "", "\"copies\": 1, \"threads\": 1");
+    check_request(fixture, "{workload: fake.one, copies: 3}", "", "\"copies\": 3, \"threads\": 1");
+    check_request(fixture, "{workload: fake.one, threads: 2}", "", "\"copies\": 1, \"threads\": 2");
+    assert_answer(fixture,
+                  "SELECT group_concat(workload, ' ') FROM "
+                  "(SELECT DISTINCT workload FROM result ORDER BY workload)",
+                  "fake.one fake.one:copies=3 fake.one:threads=2");
 }
 
 /* A claim whose process is gone is interrupted and done again; nothing is there twice. */
@@ -351,6 +365,7 @@ int main(int argc, char **argv)
         {"/campaign/cancel", test_cancel},
         {"/campaign/stop-resumable", test_stop_resumable},
         {"/campaign/warmup", test_warmup},
+        {"/campaign/copies", test_copies},
         {"/campaign/recover", test_recover},
         {"/campaign/recover-cancelled", test_recover_cancelled},
         {"/campaign/lock", test_lock},
