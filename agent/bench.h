@@ -21,6 +21,8 @@ struct bench_ctx {
     int copy, copies;              /* 0 <= copy < copies */
     int cpu;                       /* this copy is pinned to it; -1: could not be pinned */
     int peer_cpu;                  /* another CPU that may be used, for two-CPU benchmarks; or -1 */
+    const int *cpus;               /* all that may be used, ascending */
+    int n_cpus;                    /* of them */
     const char *folder;            /* exists, empty, this copy's own; only with needs_folder */
     int64_t sample_ns;             /* how long a sample is to take; for sample() */
     void *state;                   /* the benchmark's own */

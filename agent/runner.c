@@ -88,10 +88,12 @@ static bool choose_cpus(struct runner *runner, char *ret_reason)
     }
     runner->plan.n_cpus = n;
     runner->plan.cpus = calloc(runner->plan.request.copies + 1, sizeof(int));
-    if (runner->plan.cpus == NULL) {
+    runner->plan.allowed = calloc((size_t)n, sizeof(int));
+    if (runner->plan.cpus == NULL || runner->plan.allowed == NULL) {
         snprintf(ret_reason, OS_REASON_MAX, "no memory");
         return false;
     }
+    memcpy(runner->plan.allowed, allowed, (size_t)n * sizeof(int));
     for (unsigned i = 0; i <= runner->plan.request.copies; i++)
         runner->plan.cpus[i] = allowed[wanted >= 0 ? (first + (int)i) % n : n - 1 - (int)i % n];
     return true;
@@ -169,6 +171,7 @@ void runner_free(struct runner *runner)
         os_scratch_remove(runner->plan.scratch);
     os_pages_free(runner->shared, runner->shared_size);
     free(runner->plan.cpus);
+    free(runner->plan.allowed);
     free(runner);
 }
 

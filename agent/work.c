@@ -276,6 +276,8 @@ static void work_begin(struct work *work, struct work_plan *plan, int copy, char
                 .copies = (int)plan->request.copies,
                 .cpu = plan->cpus[copy],
                 .peer_cpu = plan->n_cpus > 1 ? plan->cpus[copy + 1] : -1,
+                .cpus = plan->allowed,
+                .n_cpus = plan->n_cpus,
                 .folder = folder,
                 .sample_ns = (int64_t)sample_target(plan)},
     };

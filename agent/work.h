@@ -24,7 +24,8 @@ struct copy {
 struct work_plan {
     struct runner_request request;
     struct stopwatch stopwatch;
-    int *cpus; /* copies + 1: of each copy, and the one after the last */
+    int *cpus;    /* copies + 1: of each copy, and the one after the last */
+    int *allowed; /* n_cpus: all that may be used */
     int n_cpus;
     char scratch[OS_PATH_MAX]; /* "": none */
     struct copy *copies;       /* shared */

@@ -16,6 +16,7 @@ CATALOGUE = {
     bench["name"]: bench
     for bench in json.loads(subprocess.run([AGENT, "list", "--json"], stdout=-1, check=True).stdout)
 }
+UNITS = (("ns", "lower"), ("bytes/s", "higher"), ("1/s", "higher"), ("ratio", "higher"))
 # What a machine may lack: benchmarks, and what the reason then speaks of.
 MAY_LACK = {
     r"process\.pipe-latency-cross": "two CPUs",
@@ -42,7 +43,7 @@ def test_the_catalogue_is_well_formed():
     for name, bench in CATALOGUE.items():
         true(re.fullmatch(r"[a-z0-9-]+\.[a-z0-9-]+", name), name)
         true(re.fullmatch(r"([a-z0-9-]+( [a-z0-9-]+)*)?", bench["groups"]), bench["groups"])
-        true((bench["unit"], bench["direction"]) in (("ns", "lower"), ("bytes/s", "higher")), bench)
+        true((bench["unit"], bench["direction"]) in UNITS, bench)
         true(set(bench["os"].split()) <= {"linux", "freebsd", "windows"}, bench["os"])
         true("linux" in bench["os"] and len(bench["summary"]) > 10 and bench["metric"], bench)
 
@@ -122,6 +123,24 @@ def test_more_work_takes_longer():
     found = least(sorted({name for pair in pairs for name in pair}))
     for less, more in pairs:
         true(found[less] < found[more], f"{less} {found[less]} ns, {more} {found[more]} ns")
+
+
+def test_scaling_has_rows_for_the_cpus_there_are():
+    cpus = len(os.sched_getaffinity(0))
+    for count in sorted({1, min(2, cpus), cpus}):
+        allowed = sorted(os.sched_getaffinity(0))[:count]
+        rates = [f"rate-{1 << i}" for i in range(8) if 1 << i <= count]
+        with Agent([AGENT, "session"], preexec_fn=lambda cpus=allowed: os.sched_setaffinity(0, cpus)) as agent:
+            for number, bench in enumerate(("scaling.threads", "scaling.copies"), 1):
+                samples, _ = agent.invoke(bench, number)
+                got = {sample["metric"]: sample["values"] for sample in samples}
+                equal(list(got), [*rates, "rate-all", "efficiency"], bench)
+                # By its definition, whatever the machine does meanwhile.
+                for one, every, efficiency in zip(got["rate-1"], got["rate-all"], got["efficiency"]):
+                    true(abs(every / (one * count) / efficiency - 1) < 1e-6, got)
+                agent.ask(bench, number + 4, copies=2)
+                true("ask for one copy" in agent.read("unsupported")["reason"], "the reason")
+            equal(agent.bye()["invocations"], 4)
 
 
 def test_the_groups_by_hand():
