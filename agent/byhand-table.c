@@ -17,7 +17,7 @@ void byhand_print_header(bool human)
         printf("%-*s%10s%10s%10s%5s%10s\n", NAME_COLUMNS, "BENCHMARK", "MEDIAN", "MIN", "MAX", "N",
                "LOOP");
     else
-        printf("%-28s %-10s %-8s %12s %12s %12s %6s %10s %6s %10s  %s\n", "BENCHMARK", "METRIC",
+        printf("%-28s %-20s %-8s %12s %12s %12s %6s %10s %6s %10s  %s\n", "BENCHMARK", "METRIC",
                "UNIT", "MEDIAN", "MIN", "MAX", "N", "LOOP-NS", "COPIES", "EFFICIENCY", "FLAGS");
 }
 
@@ -25,17 +25,21 @@ void byhand_print_header(bool human)
 static bool format_scaled(double value, const char *unit, char *ret_text)
 {
     static const char *const times[] = {"ns", "us", "ms", "s"};
-    static const char *const rates[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-    bool time = strcmp(unit, "ns") == 0, rate = strcmp(unit, "bytes/s") == 0;
-    size_t step = 0, steps = time ? 4 : 5;
+    static const char *const streams[] = {"B/s", "kB/s", "MB/s", "GB/s"};
+    static const char *const rates[] = {"/s", "k/s", "M/s", "G/s"};
+    const char *const *scales = strcmp(unit, "ns") == 0        ? times
+                                : strcmp(unit, "bytes/s") == 0 ? streams
+                                : strcmp(unit, "1/s") == 0     ? rates
+                                                               : NULL;
+    size_t step = 0;
 
-    if (!time && !rate) {
+    if (scales == NULL) {
         snprintf(ret_text, VALUE_SIZE, "%.4g", value);
         return false;
     }
-    for (; value >= 999.5 && step + 1 < steps; step++)
+    for (; value >= 999.5 && step < 3; step++)
         value /= 1000;
-    snprintf(ret_text, VALUE_SIZE, "%.3g %s", value, time ? times[step] : rates[step]);
+    snprintf(ret_text, VALUE_SIZE, "%.3g %s", value, scales[step]);
     return true;
 }
 
@@ -99,7 +103,7 @@ static void print_plain_row(const struct byhand_row *row)
         snprintf(loop, sizeof(loop), "%.4g", row->overhead_ns);
     if (row->efficiency > 0)
         snprintf(efficiency, sizeof(efficiency), "%.4f", row->efficiency);
-    printf("%-28s %-10s %-8s %12.6g %12.6g %12.6g %6zu %10s %6u %10s  %s\n", row->name,
+    printf("%-28s %-20s %-8s %12.6g %12.6g %12.6g %6zu %10s %6u %10s  %s\n", row->name,
            row->metric.name, row->metric.unit, row->median, row->least, row->most, row->count, loop,
            row->copies, efficiency, row->flags);
 }
