@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "util/clock.h"
@@ -15,8 +16,12 @@
 enum {
     SILENT_QUICK_MS = 120,
     SILENT_MS = 200,
-    QUICK_MS = 10000,    /* how long the quick pace lasts */
-    ANSWERED_MS = 40,    /* refusing costs the guest an interrupt, and its server comes next */
+    WATCHED_MS = 240,     /* the console tells when to try */
+    WATCHED_MIN_MS = 120, /* between attempts, however much is written there */
+    GREETING_MS = 1000,   /* for a server that is there to say its first word */
+    QUICK_MS = 10000,     /* how long the quick pace lasts */
+    ANSWERED_MS = 40,     /* refusing costs the guest an interrupt, and its server comes next */
+    ANSWERED_WATCHED_MS = 120,
     ANSWERS_QUICK = 150, /* answers after which the pause grows for them too */
     ANSWERED_MAX_MS = 250,
     PATIENCE_MS = 10000, /* for the oldest */
@@ -61,9 +66,32 @@ static void close_all(Reach *reach)
         close(reach->open[reach->n_open - 1].fd);
 }
 
+void reach_watch_console(Reach *reach, const char *path)
+{
+    autofd fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+    if (fd < 0 || inotify_add_watch(fd, path, IN_MODIFY) < 0)
+        return;
+    reach->watched = TRUE;
+    reach->console = io_steal_fd(&fd);
+    reach->watched_ns = WATCHED_MS * CLOCK_NS_PER_MS;
+}
+
+/* The n oldest: they are from before the guest had a network, and would stay dumb. */
+static void drop_first(Reach *reach, guint n)
+{
+    for (; n > 0; n--) {
+        close(reach->open[0].fd);
+        forget(reach, 0);
+    }
+}
+
 void reach_finish(Reach *reach)
 {
     close_all(reach);
+    if (reach->watched)
+        close(reach->console);
+    reach->watched = FALSE;
     g_clear_pointer(&reach->last, g_free);
     g_clear_pointer(&reach->where, g_free);
 }
@@ -77,7 +105,8 @@ static void note(Reach *reach, const char *what, const char *why)
 /* The guest itself has refused, or closed. */
 static void answered(Reach *reach)
 {
-    gint64 pause_ms = ++reach->answers <= ANSWERS_QUICK ? ANSWERED_MS : ANSWERED_MAX_MS;
+    gint64 quick_ms = reach->watched ? ANSWERED_WATCHED_MS : ANSWERED_MS;
+    gint64 pause_ms = ++reach->answers <= ANSWERS_QUICK ? quick_ms : ANSWERED_MAX_MS;
 
     reach->due_ns = MIN(reach->due_ns, clock_mono_ns() + pause_ms * CLOCK_NS_PER_MS);
 }
@@ -106,11 +135,15 @@ static void give_up_one(Reach *reach)
 }
 
 /* To the next attempt, as long as this one is silent. */
-static gint64 pace_ms(const Reach *reach)
+static gint64 pace_ns(const Reach *reach)
 {
     gint64 since_ns = clock_mono_ns() - reach->start_ns;
 
-    return since_ns < QUICK_MS * CLOCK_NS_PER_MS ? SILENT_QUICK_MS : SILENT_MS;
+    if (reach->answers > 0)
+        return GREETING_MS * CLOCK_NS_PER_MS;
+    if (reach->watched)
+        return reach->watched_ns;
+    return (since_ns < QUICK_MS * CLOCK_NS_PER_MS ? SILENT_QUICK_MS : SILENT_MS) * CLOCK_NS_PER_MS;
 }
 
 static gboolean try_one(Reach *reach, const Wait *wait, GError **error)
@@ -119,7 +152,8 @@ static gboolean try_one(Reach *reach, const Wait *wait, GError **error)
     autofd fd = socket(reach->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     reach->attempts++;
-    reach->due_ns = clock_mono_ns() + pace_ms(reach) * CLOCK_NS_PER_MS;
+    reach->tried_ns = clock_mono_ns();
+    reach->due_ns = reach->tried_ns + pace_ns(reach);
     if (fd < 0) {
         g_set_error(error, VM_ERROR, VM_ERROR_ENVIRONMENT, "%s: socket: %s", wait->step,
                     g_strerror(errno));
@@ -161,17 +195,27 @@ static gboolean look(Reach *reach, guint i)
     return FALSE;
 }
 
-/* The socket that has a byte; -1: none. */
+/* The socket that has a byte; -1: none. With the first that was refused or closed go those before
+ * it. */
 static int look_at_all(Reach *reach)
 {
-    for (guint i = reach->n_open; i-- > 0;)
-        if (reach->open[i].revents != 0 && look(reach, i)) {
+    gboolean was_dumb = reach->answers == 0;
+
+    for (guint i = reach->n_open; i-- > 0;) {
+        if (reach->open[i].revents == 0)
+            continue;
+        if (look(reach, i)) {
             int fd = reach->open[i].fd;
 
             forget(reach, i);
             close_all(reach);
             return fd;
         }
+        if (was_dumb && reach->answers > 0) {
+            drop_first(reach, i);
+            return -1;
+        }
+    }
     return -1;
 }
 
@@ -185,13 +229,45 @@ static void fail(const Reach *reach, const Wait *wait, WaitResult result, GError
     wait_fail(wait, result, what, error);
 }
 
+/* Sooner is not tried, whatever the guest writes. */
+static gint64 soonest_ns(const Reach *reach)
+{
+    return reach->tried_ns + WATCHED_MIN_MS * CLOCK_NS_PER_MS;
+}
+
+/* Not while a server may be at work on what was tried last. */
+static gboolean listens_to_console(const Reach *reach)
+{
+    return reach->watched && reach->due_ns > soonest_ns(reach) &&
+           (reach->answers == 0 || reach->n_open == 0);
+}
+
+/* As wait_fds, of all connections. What is written to the console counts only while it can bring
+ * the next attempt forward: a guest that writes all the time must not keep the host awake. */
+static WaitResult wait_all(Reach *reach, const Wait *wait)
+{
+    char events[4096];
+    guint n = reach->n_open;
+    WaitResult result;
+
+    if (listens_to_console(reach))
+        reach->open[n++] = (struct pollfd){.fd = reach->console, .events = POLLIN};
+    result = wait_fds(wait, reach->open, n);
+    if (result == WAIT_READY && n > reach->n_open && reach->open[reach->n_open].revents != 0) {
+        while (read(reach->console, events, sizeof events) > 0)
+            ;
+        reach->due_ns = soonest_ns(reach);
+    }
+    return result;
+}
+
 int reach_first_byte(Reach *reach, const Wait *wait, GError **error)
 {
     for (;;) {
         if (clock_mono_ns() >= reach->due_ns && !try_one(reach, wait, error))
             return -1;
         Wait turn = wait_within(wait, MAX(reach->due_ns - clock_mono_ns(), 0));
-        WaitResult result = wait_fds(&turn, reach->open, reach->n_open);
+        WaitResult result = wait_all(reach, &turn);
         int fd = result == WAIT_READY ? look_at_all(reach) : -1;
 
         if (fd >= 0)

@@ -329,7 +329,11 @@ static gboolean prepare(Way *way, GError **error)
             return FALSE;
         }
     }
-    return reach_init(&way->reach, way->wait->step, way->where, target->host, target->port, error);
+    if (!reach_init(&way->reach, way->wait->step, way->where, target->host, target->port, error))
+        return FALSE;
+    if (target->console != NULL)
+        reach_watch_console(&way->reach, target->console);
+    return TRUE;
 }
 
 SshPeer *ssh_peer_connect(const SshTarget *target, const Wait *wait, SshTimes *ret_times,

@@ -16,6 +16,7 @@ typedef struct {
     const char *host_key; /* expected: "ssh-ed25519 AAAA…" (one line of ssh-keygen's .pub); NULL:
                              accept what comes and report it (enroll, accept-new-per-boot) */
     const char *guest;    /* name of the guest, for messages */
+    const char *console;  /* file to which the guest's console goes; NULL: not known */
 } SshTarget;
 
 typedef struct {

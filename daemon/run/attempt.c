@@ -101,7 +101,7 @@ void attempt_phase(Attempt *attempt, const char *name, gint64 since_mono_ns)
     g_array_append_val(attempt->phases, phase);
 }
 
-static char *console_path(const Attempt *attempt)
+char *attempt_console(const Attempt *attempt)
 {
     return attempt->folder != NULL ? g_build_filename(attempt->folder, "console.log", NULL) : NULL;
 }
@@ -109,7 +109,7 @@ static char *console_path(const Attempt *attempt)
 /* The last CONSOLE_MAX bytes of the guest's console, or NULL. */
 static GBytes *console_read(const Attempt *attempt)
 {
-    g_autofree char *path = console_path(attempt);
+    g_autofree char *path = attempt_console(attempt);
     gsize length = 0;
     char *text = path != NULL ? io_read_file(path, (gsize)64 * CONSOLE_MAX, &length, NULL) : NULL;
 

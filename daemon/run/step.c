@@ -269,12 +269,14 @@ static gboolean address_enter(Attempt *attempt, const Wait *wait, GError **error
 static gboolean ssh_enter(Attempt *attempt, const Wait *wait, GError **error)
 {
     const InventoryGuest *guest = attempt->spec.guest;
+    g_autofree char *console = attempt_console(attempt);
     SshTarget target = {.host = attempt->address.host,
                         .port = attempt->address.port,
                         .user = guest->user,
                         .key = guest->key,
                         .host_key = attempt->spec.host_key,
-                        .guest = guest->name};
+                        .guest = guest->name,
+                        .console = console};
     g_auto(SshTimes) times = {0};
     gint64 since = clock_mono_ns();
 

@@ -17,5 +17,8 @@ struct step_ops {
 extern const struct step_ops step_table[];
 extern const guint step_table_length;
 
+/* Where the guest's console goes; NULL: there is no guest. Transfer full. */
+char *attempt_console(const Attempt *attempt);
+
 /* Good-bye to the agent and shutdown of the subject; what is left is for the undo of each step. */
 gboolean step_take_down(Attempt *attempt, GError **error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A server of our own accepts in a thread, and does with each connection what the test says. */
+#include <glib/gstdio.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ typedef struct {
     guint speak_at;     /* the connection (from 1) that is greeted; 0: none */
     guint speak_after;  /* … once this many have come */
     guint closed_first; /* so many are closed at once, before the others are left silent */
+    guint dumb_first;   /* … but so many before them are silent for good */
     GThread *thread;
     int seen[SEEN_MAX];
     guint n_seen;
@@ -28,7 +30,8 @@ static gpointer serve(gpointer data)
 
     while (server->n_seen < SEEN_MAX && (fd = accept(server->listener, NULL, NULL)) >= 0) {
         server->seen[server->n_seen++] = fd;
-        if (server->n_seen <= server->closed_first) {
+        if (server->n_seen > server->dumb_first &&
+            server->n_seen <= server->dumb_first + server->closed_first) {
             g_assert_cmpint(shutdown(fd, SHUT_RDWR), ==, 0);
             continue;
         }
@@ -114,6 +117,20 @@ static void test_closed_first(void)
     check_reached(&(Server){.closed_first = 5, .speak_at = 6, .speak_after = 6});
 }
 
+/* A server that has closed some is there: the next one, though silent for long, is not given up for
+ * younger ones. */
+static void test_slow_after_closed(void)
+{
+    check_reached(&(Server){.closed_first = 2, .speak_at = 3, .speak_after = 5});
+}
+
+/* With the first that is closed those go that were made when there was no network. */
+static void test_dumb_before_closed(void)
+{
+    check_reached(&(Server){.dumb_first = 1, .closed_first = 1, .speak_at = 3, .speak_after = 4});
+    check_reached(&(Server){.dumb_first = 3, .closed_first = 2, .speak_at = 6, .speak_after = 7});
+}
+
 /* No more than four at a time, however long it lasts. */
 static void test_bounded(void)
 {
@@ -157,6 +174,87 @@ static void test_patience(void)
     server_close(&server);
 }
 
+typedef struct {
+    char *path;
+    gint stop;
+    gint64 between_us;
+} Writer;
+
+/* A guest that writes to its console all the time. */
+static gpointer write_console(gpointer data)
+{
+    Writer *writer = data;
+
+    while (!g_atomic_int_get(&writer->stop)) {
+        FILE *console = fopen(writer->path, "a");
+
+        g_assert_nonnull(console);
+        fputs("[    1.0] something\n", console);
+        fclose(console);
+        g_usleep((gulong)writer->between_us);
+    }
+    return NULL;
+}
+
+/* Attempts follow on what the guest writes, though the pace alone would make one an hour; the third
+ * is greeted. */
+static void test_console(void)
+{
+    Server server = {.speak_at = 3, .speak_after = 3};
+    Writer writer = {.between_us = 1000};
+    g_auto(Reach) reach = {0};
+    g_autoptr(GError) error = NULL;
+    Wait wait = room(ROOM_S);
+    GThread *thread;
+    int fd = g_file_open_tmp(NULL, &writer.path, &error);
+
+    g_assert_no_error(error);
+    close(fd);
+    server_start(&server);
+    g_assert_true(reach_init(&reach, "test", "guest g", "127.0.0.1", server.port, &error));
+    reach_watch_console(&reach, writer.path);
+    reach.watched_ns = 3600 * CLOCK_NS_PER_S;
+    thread = g_thread_new("console", write_console, &writer);
+    fd = reach_first_byte(&reach, &wait, &error);
+    g_assert_no_error(error);
+    g_atomic_int_set(&writer.stop, 1);
+    g_thread_join(thread);
+    server_stop(&server);
+    /* Never more than one each 120 ms, whatever is written. */
+    g_assert_cmpint((gint64)reach.attempts, <=,
+                    (clock_mono_ns() - reach.start_ns) / (120 * CLOCK_NS_PER_MS) + 1);
+    close(fd);
+    server_close(&server);
+    g_unlink(writer.path);
+    g_free(writer.path);
+}
+
+/* A guest that writes nothing is tried at the pace; a console that is not there changes nothing. */
+static void test_silent_console(void)
+{
+    Server server = {0};
+    g_auto(Reach) reach = {0};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *path = NULL;
+    Wait wait = room(1);
+    int fd = g_file_open_tmp(NULL, &path, &error);
+
+    g_assert_no_error(error);
+    close(fd);
+    server_start(&server);
+    g_assert_true(reach_init(&reach, "test", "guest g", "127.0.0.1", server.port, &error));
+    reach_watch_console(&reach, "/no such console");
+    g_assert_false(reach.watched);
+    reach_watch_console(&reach, path);
+    g_assert_true(reach.watched);
+    reach.watched_ns = 3600 * CLOCK_NS_PER_S;
+    g_assert_cmpint(reach_first_byte(&reach, &wait, &error), ==, -1);
+    g_assert_cmpuint(reach.attempts, ==, 1);
+    server_stop(&server);
+    server_close(&server);
+    g_unlink(path);
+}
+
 /* After work on a connection went wrong, another one is given. */
 static void test_again(void)
 {
@@ -195,9 +293,13 @@ int main(int argc, char **argv)
     g_test_add_func("/reach/dumb-first", test_dumb_first);
     g_test_add_func("/reach/slow-greeting", test_slow_greeting);
     g_test_add_func("/reach/closed-first", test_closed_first);
+    g_test_add_func("/reach/slow-after-closed", test_slow_after_closed);
+    g_test_add_func("/reach/dumb-before-closed", test_dumb_before_closed);
     g_test_add_func("/reach/bounded", test_bounded);
     g_test_add_func("/reach/patience", test_patience);
     g_test_add_func("/reach/again", test_again);
+    g_test_add_func("/reach/console", test_console);
+    g_test_add_func("/reach/silent-console", test_silent_console);
     g_test_add_func("/reach/not-numeric", test_not_numeric);
     return g_test_run();
 }
