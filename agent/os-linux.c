@@ -29,13 +29,17 @@ const char *const os_name = "linux";
 
 /* --- small files of /proc and /sys, which may all be missing --- */
 
+/* The kernel gives such a file a page at a time, in whole lines: less than half a page is its end,
+ * and needs no second read. There are hundreds of them, and each call costs an emulated guest. */
+#define LINUX_END_BELOW 2048
+
 void linux_read_text(const char *path, char *ret_text, size_t size)
 {
     int fd = open(path, O_RDONLY);
     size_t used = 0;
-    ssize_t got = 1;
+    ssize_t got = LINUX_END_BELOW;
 
-    while (fd >= 0 && got > 0 && used + 1 < size) {
+    while (fd >= 0 && got >= LINUX_END_BELOW && used + 1 < size) {
         got = read(fd, ret_text + used, size - 1 - used);
         used += got > 0 ? (size_t)got : 0;
     }
