@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* net.tcp-connect: a TCP connection is made and closed at once, as LMbench's lat_connect: the
- * server accepts, reads up to the end, and closes (lmbench-3.0-a9/src/lat_connect.c). Ours differs
- * where many connections would change what is measured: the server takes them at 16 ports in turn,
- * so that no address runs out of ports while closed connections linger, and says a byte after each
- * 32, so that none waits for more room in its queue, which takes a second. */
+/* net.tcp-connect, peer.connect: a TCP connection is made and closed at once, as LMbench's
+ * lat_connect: the server accepts, reads up to the end, and closes
+ * (lmbench-3.0-a9/src/lat_connect.c). Ours differs where many connections would change what is
+ * measured: the server takes them at 16 ports in turn, so that no address runs out of ports while
+ * closed connections linger, and says a byte after each 32, so that none waits for more room in its
+ * queue, which takes a second. To a peer it is what netperf's TCP_CC counts a second of. */
 #include "bench.h"
 #include "far.h"
 #include "os.h"
+#include "peer.h"
 #include "wire.h"
 
 #include <stdlib.h>
@@ -36,7 +38,7 @@ static bool learn_ports(struct bench_ctx *ctx, const struct os_address *host)
 
     if (!os_link_receive(&state->link, ports, sizeof(ports)))
         return bench_fail(ctx, "the other side could not listen at %d ports", FAR_PORTS);
-    for (int i = 0; i < FAR_PORTS; i++) {
+    for (size_t i = 0; i < FAR_PORTS; i++) {
         state->to[i] = *host;
         state->to[i].port = (uint16_t)wire_number(ports + 2 * i, 2);
     }
@@ -64,6 +66,18 @@ static bool connect_setup(struct bench_ctx *ctx)
         return false;
     state->helper = os_helper_start(connect_helper, &state->link, &far_end, -1, ctx->reason);
     return state->helper != NULL && learn_ports(ctx, &os_loopback);
+}
+
+static bool peer_setup(struct bench_ctx *ctx)
+{
+    const struct far_order order = {.work = FAR_CONNECT};
+    struct connect *state = connect_new(ctx);
+    struct peer_end end;
+
+    if (state == NULL || !peer_open(ctx, &order, &end))
+        return false;
+    state->link = end.link;
+    return learn_ports(ctx, &end.address);
 }
 
 static bool connect_run(struct bench_ctx *ctx, uint64_t iterations)
@@ -95,7 +109,7 @@ static void connect_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
 }
 
-extern const struct bench bench_net_tcp_connect;
+extern const struct bench bench_net_tcp_connect, bench_peer_connect;
 
 const struct bench bench_net_tcp_connect = {
     .name = "net.tcp-connect",
@@ -109,6 +123,22 @@ const struct bench bench_net_tcp_connect = {
     .amount = 1,
     .supported = connect_supported,
     .setup = connect_setup,
+    .run = connect_run,
+    .teardown = connect_teardown,
+};
+
+const struct bench bench_peer_connect = {
+    .name = "peer.connect",
+    .groups = "netperf network all",
+    .metric = "latency",
+    .unit = "ns",
+    .direction = "lower",
+    .summary = "one TCP connection to the peer, made and closed",
+    .os = "linux freebsd",
+    .revision = 1,
+    .amount = 1,
+    .supported = peer_supported,
+    .setup = peer_setup,
     .run = connect_run,
     .teardown = connect_teardown,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* net.tcp-messages: a stream by the size of the messages that it is sent in, as netperf's
- * TCP_STREAM -m (netperf-2.7.0/src/nettest_bsd.c) and LMbench's bw_tcp -m. With TCP_NODELAY, as the
- * other rows here (netperf's -D): a small message is a packet of its own unless others wait. */
+/* net.tcp-messages, peer.tcp-messages: a stream by the size of the messages that it is sent in, as
+ * netperf's TCP_STREAM -m (netperf-2.7.0/src/nettest_bsd.c) and LMbench's bw_tcp -m. With
+ * TCP_NODELAY, as the other rows here (netperf's -D): a small message is a packet of its own unless
+ * others wait. */
 #include "bench.h"
 #include "far.h"
 #include "os.h"
+#include "peer.h"
 
 #include <stdlib.h>
 
@@ -62,6 +64,18 @@ static bool messages_setup(struct bench_ctx *ctx)
     return state->helper != NULL;
 }
 
+static bool peer_setup(struct bench_ctx *ctx)
+{
+    const struct far_order order = {FAR_STREAM, ACK_EVERY};
+    struct messages *state = messages_new(ctx);
+    struct peer_end end;
+
+    if (state == NULL || !peer_open(ctx, &order, &end))
+        return false;
+    state->link = end.link;
+    return true;
+}
+
 /* A number of messages that are a whole number of ACK_EVERY bytes. */
 static bool burst(const struct messages *state, size_t size, size_t count)
 {
@@ -108,7 +122,7 @@ static void messages_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
 }
 
-extern const struct bench bench_net_tcp_messages;
+extern const struct bench bench_net_tcp_messages, bench_peer_tcp_messages;
 
 const struct bench bench_net_tcp_messages = {
     .name = "net.tcp-messages",
@@ -120,6 +134,20 @@ const struct bench bench_net_tcp_messages = {
     .n_metrics = SIZES,
     .supported = messages_supported,
     .setup = messages_setup,
+    .sample = messages_sample,
+    .teardown = messages_teardown,
+};
+
+const struct bench bench_peer_tcp_messages = {
+    .name = "peer.tcp-messages",
+    .groups = "netperf network all",
+    .summary = "bytes over TCP to the peer, in messages of 64 bytes to 64 KiB",
+    .os = "linux freebsd",
+    .revision = 1,
+    .metrics = sizes,
+    .n_metrics = SIZES,
+    .supported = peer_supported,
+    .setup = peer_setup,
     .sample = messages_sample,
     .teardown = messages_teardown,
 };

@@ -25,6 +25,8 @@ struct bench_ctx {
     int n_cpus;                    /* of them */
     const char *folder;            /* exists, empty, this copy's own; only with needs_folder */
     int64_t sample_ns;             /* how long a sample is to take; for sample() */
+    const char *peer;              /* "HOST:PORT" of a `vmatrix-agent serve`; NULL: none */
+    const char *peer_token;        /* its token */
     void *state;                   /* the benchmark's own */
     char reason[BENCH_REASON_MAX]; /* why something returned false; for people */
 };

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "os.h"
+#include "peer.h"
 #include "runner.h"
 
 #define SAMPLES_USUAL 11
@@ -29,7 +30,7 @@ static bool parse_digits(const char *text, int64_t most, int64_t *ret_value, con
     return value <= most;
 }
 
-static bool parse_number(const char *text, int64_t least, int64_t most, int64_t *ret_value)
+bool byhand_parse_number(const char *text, int64_t least, int64_t most, int64_t *ret_value)
 {
     const char *end;
 
@@ -37,7 +38,7 @@ static bool parse_number(const char *text, int64_t least, int64_t most, int64_t 
 }
 
 /* A number and its unit: "20ms". */
-static bool parse_duration(const char *text, int64_t *ret_ns)
+bool byhand_parse_duration(const char *text, int64_t *ret_ns)
 {
     static const struct {
         const char *unit;
@@ -94,30 +95,41 @@ static bool parse_counts(const char *text, bool threads, struct byhand_options *
     }
 }
 
-/* One option with its value; false: it is none, or its value is wrong. */
-static bool parse_option(const char *option, const char *value, struct byhand_options *options)
+/* One option with its value; false: it is none, or its value is wrong. ret_reason may say why. */
+static bool parse_option(const char *option, const char *value, struct byhand_options *options,
+                         char *ret_reason)
 {
     int64_t number = 0;
     bool good = false;
 
     if (strcmp(option, "--samples") == 0) {
-        good = parse_number(value, 1, RUNNER_SAMPLES_MAX, &number);
+        good = byhand_parse_number(value, 1, RUNNER_SAMPLES_MAX, &number);
         options->samples = (unsigned)number;
     } else if (strcmp(option, "--warmup") == 0) {
-        good = parse_number(value, 0, RUNNER_WARMUP_MAX, &number);
+        good = byhand_parse_number(value, 0, RUNNER_WARMUP_MAX, &number);
         options->warmup = (unsigned)number;
     } else if (strcmp(option, "--copies") == 0 || strcmp(option, "--threads") == 0) {
         good = parse_counts(value, strcmp(option, "--threads") == 0, options);
     } else if (strcmp(option, "--cpu") == 0) {
-        good = parse_number(value, 0, 1000000, &number);
+        good = byhand_parse_number(value, 0, 1000000, &number);
         options->cpu = (int)number;
     } else if (strcmp(option, "--limit") == 0) {
-        good = parse_duration(value, &options->limit_ns);
+        good = byhand_parse_duration(value, &options->limit_ns);
     } else if (strcmp(option, "--sample-time") == 0) {
-        good = parse_duration(value, &options->sample_ns);
+        good = byhand_parse_duration(value, &options->sample_ns);
     } else if (strcmp(option, "--folder") == 0) {
         good = value != NULL && *value != '\0' && strlen(value) <= OS_PATH_MAX / 2;
         options->folder = value;
+    } else if (strcmp(option, "--peer") == 0) {
+        struct os_address ignored;
+
+        good = value != NULL && peer_parse(value, &ignored);
+        snprintf(ret_reason, BYHAND_REASON_MAX,
+                 "run: --peer is a numeric address and a port, as 192.0.2.1:4000 or "
+                 "[2001:db8::1]:4000");
+        options->peer = value;
+    } else if (strcmp(option, "--token-file") == 0) {
+        good = value != NULL && token_read(value, &options->token, ret_reason);
     }
     return good;
 }
@@ -169,17 +181,20 @@ bool byhand_parse(int argc, char **argv, struct byhand_options *ret_options, cha
     while (argc > 0 && argv[0][0] == '-') {
         int used = parse_switch(argv[0], &options) ? 1 : 2;
 
-        if (used == 2 && !parse_option(argv[0], argc > 1 ? argv[1] : NULL, &options)) {
-            snprintf(ret_reason, BYHAND_REASON_MAX,
-                     "run: not an option, or not a value for it: %.40s (times are as \"20ms\", "
-                     "\"30s\"; samples 1..%d; copies and threads \"2\", \"1,2,4\" or \"all\", up "
-                     "to %d)",
-                     argv[0], RUNNER_SAMPLES_MAX, OS_COPIES_MAX);
+        snprintf(ret_reason, BYHAND_REASON_MAX,
+                 "run: not an option, or not a value for it: %.40s (times are as \"20ms\", "
+                 "\"30s\"; samples 1..%d; copies and threads \"2\", \"1,2,4\" or \"all\", up "
+                 "to %d)",
+                 argv[0], RUNNER_SAMPLES_MAX, OS_COPIES_MAX);
+        if (used == 2 && !parse_option(argv[0], argc > 1 ? argv[1] : NULL, &options, ret_reason))
             return false;
-        }
         argc -= used;
         argv += used;
     }
+    snprintf(ret_reason, BYHAND_REASON_MAX,
+             "run: --peer and --token-file go together: serve prints the token");
+    if ((options.peer == NULL) != (options.token.text[0] == '\0'))
+        return false;
     options.names = argv;
     options.n_names = argc;
     if (options.samples == 0)

@@ -148,6 +148,8 @@ static int run_counts(const struct byhand_options *options, const struct bench *
                                       .sample_ns = options->sample_ns,
                                       .limit_ns = options->limit_ns,
                                       .folder = options->folder,
+                                      .peer = options->peer,
+                                      .peer_token = options->token.text,
                                       .cpu = options->cpu},
                           .stopwatch = stopwatch,
                           .human = options->human,

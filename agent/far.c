@@ -46,7 +46,7 @@ static bool open_ports(const struct os_address *at, struct os_link *ret_listener
 
     for (int i = 0; i < FAR_PORTS; i++)
         ret_listeners[i] = (struct os_link){.in = -1, .out = -1};
-    for (int i = 0; opened && i < FAR_PORTS; i++) {
+    for (size_t i = 0; opened && i < FAR_PORTS; i++) {
         struct os_address one = *at;
 
         one.port = 0;

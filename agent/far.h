@@ -10,6 +10,13 @@
 #define FAR_CONNECTIONS 32 /* after so many connections it says one byte */
 #define FAR_PROOF_SIZE 32
 
+/* What a peer is asked to do, and with which size where there is one. */
+enum far_work { FAR_ECHO = 'e', FAR_STREAM = 's', FAR_CONNECT = 'c', FAR_DATAGRAM = 'd' };
+struct far_order {
+    enum far_work work;
+    uint32_t size;
+};
+
 /* Messages of `size` bytes, at most FAR_MESSAGE_MAX, go back as they came. */
 void far_echo(struct os_link *link, uint32_t size);
 

@@ -11,6 +11,7 @@
 #include "evidence.h"
 #include "facts.h"
 #include "os.h"
+#include "serve.h"
 #include "session.h"
 #include "sha256.h"
 
@@ -30,6 +31,10 @@ static const char usage[] =
     "         --cpu N                          the first copy's CPU\n"
     "         --folder DIR                     where files may be made\n"
     "         --human, --plain                 for people (on a terminal), or one line a row\n"
+    "         --peer HOST:PORT --token-file FILE\n"
+    "                                          a serve that peer.* measure against, its token\n"
+    "       vmatrix-agent serve [--address ADDRESS] [--port N] [--token-file FILE] [--limit TIME]\n"
+    "                                          the far side of peer.*; prints its port and token\n"
     "       vmatrix-agent host-evidence        speak of what happens on this host (JSON Lines)\n"
     "       vmatrix-agent host-evidence --for SECONDS [--pid N]… [--cpus LIST] [--cgroup /PATH]\n"
     "                                          the same once, by hand: who took CPU time from "
@@ -143,6 +148,16 @@ static int command_host_evidence(int argc, char **argv)
     return evidence_run(&options);
 }
 
+static int command_serve(int argc, char **argv)
+{
+    struct serve_options options;
+    char reason[SERVE_REASON_MAX];
+
+    if (!serve_parse(argc, argv, &options, reason))
+        return refuse_usage(reason, NULL);
+    return serve_run(&options);
+}
+
 static int command(int argc, char **argv, const char *self)
 {
     const char *name = argv[0];
@@ -157,6 +172,8 @@ static int command(int argc, char **argv, const char *self)
             return refuse_usage(reason, NULL);
         return byhand_run(&options);
     }
+    if (strcmp(name, "serve") == 0)
+        return command_serve(argc, argv);
     if (strcmp(name, "host-evidence") == 0)
         return command_host_evidence(argc, argv);
     if (strcmp(name, "list") == 0)

@@ -28,6 +28,8 @@ struct runner_request {
     int64_t warmup_min_ns; /* warm up at least so long */
     int64_t limit_ns;      /* of all the work, preparing and measuring; 0: none */
     const char *folder;    /* NULL: the OS's place for temporary files */
+    const char *peer;      /* of a `serve`, "HOST:PORT"; NULL: none */
+    const char *peer_token;
     int cpu;               /* pin the first copy there, the next to those after; -1: chosen */
 };
 

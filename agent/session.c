@@ -12,8 +12,10 @@
 #include "facts.h"
 #include "json.h"
 #include "os.h"
+#include "peer.h"
 #include "request.h"
 #include "runner.h"
+#include "token.h"
 
 enum state {
     STATE_IDLE,
@@ -35,6 +37,8 @@ struct session {
     struct runner *runner;
     struct runner_request request;
     char *folder; /* of request */
+    char peer[PEER_TEXT_MAX];
+    struct token token; /* of request's peer */
     int64_t invocation;
     bool died_waiting;             /* the runner failed after ready: told when go comes */
     uint64_t invocations, samples; /* totals */
@@ -200,6 +204,28 @@ static bool read_folder(struct session *session, const struct json_object *objec
     return true;
 }
 
+/* Both members, or none. Whether they lead anywhere is seen by the benchmark that asks. */
+static bool read_peer(struct session *session, const struct json_object *object)
+{
+    const char *peer = "", *token = "";
+
+    session->request.peer = NULL;
+    if (json_find(object, "peer") == NULL && json_find(object, "peer_token") == NULL)
+        return true;
+    if (!take_string(session, object, "peer", &peer) ||
+        !take_string(session, object, "peer_token", &token))
+        return false;
+    if (strlen(peer) >= sizeof(session->peer))
+        return refuse(session, "\"peer\" is longer than %d bytes", PEER_TEXT_MAX - 1);
+    if (!token_parse(token, strlen(token), &session->token))
+        return refuse(session, "\"peer_token\" is not %d to %d printable characters", TOKEN_MIN,
+                      TOKEN_MAX);
+    strcpy(session->peer, peer);
+    session->request.peer = session->peer;
+    session->request.peer_token = session->token.text;
+    return true;
+}
+
 static bool on_run(struct session *session, const struct json_object *object)
 {
     char reason[OS_REASON_MAX];
@@ -209,7 +235,8 @@ static bool on_run(struct session *session, const struct json_object *object)
     if (session->state != STATE_IDLE)
         return refuse(session, "\"run\" was not expected: an invocation is there, and %s",
                       state_names[session->state]);
-    if (!read_run(session, object, &name) || !read_folder(session, object))
+    if (!read_run(session, object, &name) || !read_folder(session, object) ||
+        !read_peer(session, object))
         return false;
     session->invocations++;
     session->request.bench = bench_find(name);

@@ -279,7 +279,9 @@ static void work_begin(struct work *work, struct work_plan *plan, int copy, char
                 .cpus = plan->allowed,
                 .n_cpus = plan->n_cpus,
                 .folder = folder,
-                .sample_ns = (int64_t)sample_target(plan)},
+                .sample_ns = (int64_t)sample_target(plan),
+                .peer = plan->request.peer,
+                .peer_token = plan->request.peer_token},
     };
     if (plan->scratch[0] != '\0')
         os_scratch_copy(plan->scratch, copy, folder);

@@ -24,6 +24,7 @@ MAY_LACK = {
     r"disk\..*": "no disk",
     r"(disk|file)\..*": "MiB of free space",
     r"disk\.(direct|iops)-.*": "direct I/O",
+    r"peer\..*": "no peer was named",
 }
 
 
