@@ -183,6 +183,17 @@ struct os_helper {
     pid_t pid;
 };
 
+/* Links of other copies, when those are threads of the process that was forked, must end when
+ * their owner closes them. Descriptors are given out from the lowest: there are few. */
+static void close_all_but(const struct os_link *link)
+{
+    enum { FIRST = STDERR_FILENO + 1, BEYOND = 1024 };
+
+    for (int fd = FIRST; fd < BEYOND; fd++)
+        if (fd != link->in && fd != link->out)
+            close(fd);
+}
+
 struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end,
                                   struct os_link *far_end, int cpu, char *reason)
 {
@@ -193,8 +204,9 @@ struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end
         helper->pid = fork();
     if (helper != NULL && helper->pid == 0) {
         os_die_with(parent);
-        close_fd(&worker_pipe);
-        os_link_close(near_end);
+        worker_pipe = -1;
+        *near_end = (struct os_link){.in = -1, .out = -1};
+        close_all_but(far_end);
         if (cpu < 0 || os_pin(cpu))
             main(far_end);
         _exit(0);

@@ -228,6 +228,9 @@ def test_threads_of_what_needs_folders_and_helpers():
             samples, _ = a.invoke(bench, number, threads=2, folder=folder)
             equal([sample["copy"] for sample in samples], [0, 1], bench)
         equal(os.listdir(folder), [])
+        # A helper must not hold what another thread's helper waits for the end of.
+        for number in range(3, 6):
+            a.invoke("net.tcp-connect", number, threads=4, sample_ns=1000000)
         a.bye()
 
 
