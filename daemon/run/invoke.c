@@ -355,12 +355,24 @@ static gboolean invoke_one(Invocation *invocation, InvokeTotals *totals, GError 
     return store_reason(invocation, "failed", reason, error);
 }
 
+/* The guest has fewer CPUs online than it was given: what it measures is another cell's. */
+static void check_cpus(Attempt *attempt)
+{
+    const char *online = attempt->guest_facts == NULL
+                             ? NULL
+                             : g_hash_table_lookup(attempt->guest_facts, "agent.cpus");
+
+    if (online != NULL && g_ascii_strtoull(online, NULL, 10) < attempt->spec.vcpus)
+        attempt_flag(attempt, "cpus-missing");
+}
+
 gboolean invoke_all(Attempt *attempt, Store *store, gint64 run, const GPtrArray *workloads,
                     const guint *order, guint n_order, InvokeTotals *ret_totals, GError **error)
 {
     guint invocations = attempt->spec.plan->repeat.invocations;
     gint64 number = 0;
 
+    check_cpus(attempt);
     for (guint i = 0; i < n_order; i++) {
         for (guint ordinal = 1; ordinal <= invocations; ordinal++) {
             g_auto(Invocation) invocation;

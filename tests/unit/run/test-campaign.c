@@ -259,6 +259,32 @@ static void test_copies(Fixture *fixture, gconstpointer data)
                   "fake.one fake.one:copies=3 fake.one:threads=2");
 }
 
+/* The fake agent says that it has one CPU. */
+static void test_cpus_missing(Fixture *fixture, gconstpointer data)
+{
+    CampaignOptions options = fixture_options(fixture);
+    CampaignTotals totals = {0};
+    g_autoptr(GError) error = NULL;
+
+    if (g_get_num_processors() < 2) {
+        g_test_skip("needs two CPUs");
+        return;
+    }
+    gint64 campaign = fixture_submit(fixture, "version: 1\nplan: cpus\naxes:\n"
+                                              "  hypervisor: [bare]\n  vcpus: [1, 2]\n"
+                                              "workloads: [fake.one]\nidle: off\n"
+                                              "repeat: {boots: 1, samples: 5}\n");
+
+    g_setenv("FAKE_AGENT", "good", TRUE);
+    campaign_run(fixture->store, campaign, &options, &totals, &error);
+    g_assert_no_error(error);
+    assert_answer(fixture,
+                  "SELECT group_concat(cell_key || ' ' || (',' || ifnull(flags, '') || ',' LIKE "
+                  "'%,cpus-missing,%'), '; ') FROM (SELECT c.key AS cell_key, r.flags FROM run r "
+                  "JOIN cell c ON c.id = r.cell_id ORDER BY c.key)",
+                  "hypervisor=bare vcpus=1 0; hypervisor=bare vcpus=2 1");
+}
+
 /* A claim whose process is gone is interrupted and done again; nothing is there twice. */
 static void test_recover(Fixture *fixture, gconstpointer data)
 {
@@ -366,6 +392,7 @@ int main(int argc, char **argv)
         {"/campaign/stop-resumable", test_stop_resumable},
         {"/campaign/warmup", test_warmup},
         {"/campaign/copies", test_copies},
+        {"/campaign/cpus-missing", test_cpus_missing},
         {"/campaign/recover", test_recover},
         {"/campaign/recover-cancelled", test_recover_cancelled},
         {"/campaign/lock", test_lock},
