@@ -30,7 +30,7 @@ struct runner_request {
     const char *folder;    /* NULL: the OS's place for temporary files */
     const char *peer;      /* of a `serve`, "HOST:PORT"; NULL: none */
     const char *peer_token;
-    int cpu;               /* pin the first copy there, the next to those after; -1: chosen */
+    int cpu; /* pin the first copy there, the next to those after; -1: chosen */
 };
 
 enum runner_event {
