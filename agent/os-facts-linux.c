@@ -256,7 +256,8 @@ static void add_device_files(struct facts *facts, const char *family, const char
     for (size_t i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/%s/%s", folder, name, files[i].file);
         linux_read_text(path, text, sizeof(text));
-        facts_add_of(facts, family, name, files[i].what, text);
+        if (text[0] != '-') /* the speed of what has none is -1 */
+            facts_add_of(facts, family, name, files[i].what, text);
     }
     snprintf(path, sizeof(path), "%s/%s/device/driver", folder, name);
     read_link_name(path, text, sizeof(text));

@@ -51,12 +51,18 @@ def test_an_empty_root_directory():
             equal(facts["os.kernel"], os.uname().release)
             true(int(facts["memory.total"]) > 0, "memory")
             true("clock.source" not in facts, "nothing is made up")
+            true(not any(key.startswith(("disk.", "net.", "processes.")) for key in facts), facts)
             for number, bench in enumerate(
                 ("ops.int64-mul", "process.context-switch", "process.fork-exit", "memory.copy",
                  "file.create-delete-10k", "net.tcp-latency", "net.udp-latency"), 1
             ):  # fmt: skip
                 _, done = agent.invoke(bench, number)
                 equal(done["samples"], 3, bench)
+            for number, bench in enumerate(("scaling.threads", "scaling.copies"), 10):
+                samples, _ = agent.invoke(bench, number)
+                equal(samples[-1]["metric"], "efficiency", bench)
+            _, done = agent.invoke("syscalls.null", 12, threads=2)
+            equal(done["samples"], 6)
             agent.bye()
         equal(os.listdir(root), ["agent"])
 
