@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define CPU_FOLDER "/sys/devices/system/cpu/"
-#define DEVICES_MAX 16 /* of a kind: more disks or interfaces than that are not listed */
+#define DEVICES_MAX 64 /* of a kind: more disks or interfaces than that are not listed */
 
 static void add_file(struct facts *facts, const char *key, const char *path)
 {
@@ -226,9 +226,9 @@ static void cpu_facts(struct facts *facts)
 
 /* --- disks and network interfaces --- */
 
-/* Calls add for each entry of a folder. */
+/* Calls add for each entry of a folder; it says whether that was one. */
 static void each_device(struct facts *facts, const char *folder_path,
-                        void (*add)(struct facts *facts, const char *name))
+                        bool (*add)(struct facts *facts, const char *name))
 {
     DIR *folder = opendir(folder_path);
     struct dirent *entry;
@@ -237,8 +237,7 @@ static void each_device(struct facts *facts, const char *folder_path,
         if (entry->d_name[0] == '.' || strncmp(entry->d_name, "loop", 4) == 0 ||
             strncmp(entry->d_name, "ram", 3) == 0 || strcmp(entry->d_name, "lo") == 0)
             continue;
-        add(facts, entry->d_name);
-        n++;
+        n += add(facts, entry->d_name);
     }
     if (folder != NULL)
         closedir(folder);
@@ -265,7 +264,7 @@ static void add_device_files(struct facts *facts, const char *family, const char
 }
 
 /* The size in /sys is in sectors of 512 bytes, whatever the disk's own are. */
-static void disk_facts(struct facts *facts, const char *name)
+static bool disk_facts(struct facts *facts, const char *name)
 {
     static const struct device_file files[] = {
         {"model", "device/model"},
@@ -283,14 +282,15 @@ static void disk_facts(struct facts *facts, const char *name)
     linux_read_text(path, text, sizeof(text));
     sectors = strtoull(text, NULL, 10);
     if (sectors == 0)
-        return; /* a drive without a medium, a device that is not set up */
+        return false; /* a drive without a medium, a device that is not set up */
     snprintf(text, sizeof(text), "%" PRIu64, sectors * 512);
     facts_add_of(facts, "disk", name, "size", text);
     add_device_files(facts, "disk", "/sys/block", name, files, sizeof(files) / sizeof(files[0]));
+    return true;
 }
 
 /* The model is told by the numbers of its maker and of the device, as the bus has them. */
-static void interface_facts(struct facts *facts, const char *name)
+static bool interface_facts(struct facts *facts, const char *name)
 {
     static const struct device_file files[] = {
         {"vendor", "device/vendor"}, {"model", "device/device"}, {"mtu", "mtu"},
@@ -298,6 +298,7 @@ static void interface_facts(struct facts *facts, const char *name)
     };
 
     add_device_files(facts, "net", "/sys/class/net", name, files, sizeof(files) / sizeof(files[0]));
+    return true;
 }
 
 /* --- other processes --- */
