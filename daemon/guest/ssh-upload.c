@@ -30,13 +30,17 @@ static const char upload_script[] =
     /* Whichever tool there is; a busybox without the applet is none. */
     "look() { for c in sha256sum 'busybox sha256sum' 'openssl dgst -sha256 -r' 'sha256 -q'; do "
     "h=`$c <\"$f\" 2>/dev/null` && h=${h%% *} && test ${#h} = 64 && return; h=; done; }; "
+    /* A busybox's head takes one byte at a time, twice as long as its dd; but not every dd knows
+     * how to wait for a whole block. Such a one has not made the file, nor taken a byte. */
+    "take() { dd bs=$z count=1 iflag=fullblock status=none of=\"$f\" 2>/dev/null && return; "
+    "test -e \"$f\" && return 1; head -c $z >\"$f\"; }; "
     "shift $i; "
     "for b; do i=$((i+1)); "
     "test -n \"$b\" && test -d \"$b\" || { echo \"try $b: no such folder\"; continue; }; "
     "d=${b%/}/$n; f=$d/" AGENT_NAME "; "
     "mkdir \"$d\" 2>/dev/null || { echo \"try $b: not writable\"; continue; }; "
     "if test -z \"$t\"; then t=$d; "
-    "head -c $z >\"$f\" || { echo \"full $i $b\"; exit 1; }; "
+    "take || { echo \"full $i $b\"; exit 1; }; "
     "else mv \"$t/" AGENT_NAME "\" \"$f\" || "
     "{ rm -rf \"$d\"; echo \"try $b: no room\"; continue; }; rm -rf \"$t\"; t=$d; fi; "
     /* One that tells its own digest rightly can be executed here, and is whole. */

@@ -247,6 +247,38 @@ static void test_push_digest(void)
     expect_push_failure(server, "#!/bin/sh\nexit 3\n", "0000000000000000");
 }
 
+/* By dd alone, and by head where dd is another one. */
+static void test_push_ways(void)
+{
+    const ServerSpec spec = {.kind = SERVER_OPENSSH,
+                             .settings = "SetEnv PATH=%s/bin",
+                             .mounts =
+                                 "mkdir $F/bin; for p in mkdir rm chmod wc mv dd sha256sum; do "
+                                 "ln -s `command -v $p` $F/bin/$p; done"};
+    g_autoptr(Server) server = server_start(&spec);
+    g_autofree char *data = large_agent(MIB), *dd = NULL, *head = NULL, *real = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (server == NULL)
+        return;
+    dd = g_strdup_printf("%s/bin/dd", server->folder);
+    head = g_strdup_printf("%s/bin/head", server->folder);
+    real = g_find_program_in_path("head");
+    for (int way = 0; way < 2; way++) {
+        g_autofree char *found = push(server, server->folder, data, MIB, &error);
+
+        g_assert_no_error(error);
+        check_pushed(found, data, MIB);
+        g_assert_true(io_remove_tree(found, NULL));
+        g_assert_cmpint(unlink(dd), ==, 0);
+        g_assert_true(g_file_set_contents_full(
+            dd, "#!/bin/sh\necho \"dd: unknown operand '$3'\" >&2; exit 1\n", -1,
+            G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+        if (way == 0)
+            g_assert_cmpint(symlink(real, head), ==, 0);
+    }
+}
+
 static void test_push_dropbear(void)
 {
     const ServerSpec spec = {.kind = SERVER_DROPBEAR};
@@ -272,6 +304,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ssh/push-candidates", test_push_candidates);
     g_test_add_func("/ssh/push-no-room", test_push_no_room);
     g_test_add_func("/ssh/push-digest", test_push_digest);
+    g_test_add_func("/ssh/push-ways", test_push_ways);
     g_test_add_func("/ssh/push-dropbear", test_push_dropbear);
     return g_test_run();
 }
