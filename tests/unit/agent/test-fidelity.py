@@ -32,7 +32,7 @@ def test_the_references():
             ("process.context-switch", "lat_ctx.txt", 1000, "\n2 "),
             ("memory.latency-256k", "lat_mem_rd.txt", 1, "0.25000 "),
             ("memory.read", "bw_mem-rd.txt", 1e6, "33.55 "),
-            ("disk.random-read-q1", "fio-randread.txt", 1, '"iops" : ')):
+            ("disk.iops-q1", "fio-randread.txt", 1, '"iops" : ')):
         text = sample(name).split(printed, 1)[1].split()[0].rstrip(",")
         equal(value(bench, name), float(text) * factor, bench)
     equal(value("cpu.prime", "sysbench-cpu.txt"), 1e9 / 1740.04, "a rate becomes a time")
