@@ -176,6 +176,21 @@ static bool is_wanted(const struct byhand_options *options, const struct bench *
     return false;
 }
 
+/* What all of it was timed by. */
+static void print_clock(const struct stopwatch *stopwatch)
+{
+    struct stopwatch_moment now;
+    struct stopwatch_rate rate;
+
+    stopwatch_end(stopwatch, &now);
+    rate = stopwatch_tsc_rate(stopwatch, &now);
+    printf("%s: steps of %ld ns, %.3g ns a reading", os_clock_name(),
+           (long)stopwatch->resolution_ns, stopwatch->cost_ns);
+    if (rate.hz > 0)
+        printf("; beside it a TSC of %.1f MHz", rate.hz / 1e6);
+    putchar('\n');
+}
+
 int byhand_run(const struct byhand_options *options)
 {
     struct stopwatch stopwatch;
@@ -190,5 +205,7 @@ int byhand_run(const struct byhand_options *options)
         one = run_counts(options, bench_table[i], &stopwatch);
         status = one > status ? one : status;
     }
+    if (options->human)
+        print_clock(&stopwatch);
     return status;
 }
