@@ -184,11 +184,10 @@ static void print_clock(const struct stopwatch *stopwatch)
 
     stopwatch_end(stopwatch, &now);
     rate = stopwatch_tsc_rate(stopwatch, &now);
-    printf("%s: steps of %ld ns, %.3g ns a reading", os_clock_name(),
+    printf("%s: steps of %ld ns, %.3g ns a reading\n", os_clock_name(),
            (long)stopwatch->resolution_ns, stopwatch->cost_ns);
     if (rate.hz > 0)
-        printf("; beside it a TSC of %.1f MHz", rate.hz / 1e6);
-    putchar('\n');
+        printf("TSC beside it: %.1f MHz\n", rate.hz / 1e6);
 }
 
 int byhand_run(const struct byhand_options *options)
