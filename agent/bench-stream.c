@@ -24,7 +24,7 @@ struct stream {
 
 static void take_pieces(struct os_link *link, size_t piece)
 {
-    unsigned char *block = malloc(piece); /* not on the stack: a thread's is small */
+    unsigned char *block = os_pages_new(piece, false);
     bool goes_on = block != NULL;
 
     while (goes_on) {
@@ -32,7 +32,7 @@ static void take_pieces(struct os_link *link, size_t piece)
             goes_on = os_link_receive(link, block, piece);
         goes_on = goes_on && os_link_send(link, "t", 1);
     }
-    free(block);
+    os_pages_free(block, piece);
 }
 
 static void stream_helper(struct os_link *link)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "far.h"
 
-#include <stdlib.h>
-
 #include "os.h"
 #include "wire.h"
 
@@ -12,17 +10,17 @@
 
 void far_echo(struct os_link *link, uint32_t size)
 {
-    unsigned char *message = malloc(size);
+    unsigned char *message = os_pages_new(size, false);
 
     while (message != NULL && os_link_receive(link, message, size) &&
            os_link_send(link, message, size))
         ;
-    free(message);
+    os_pages_free(message, size);
 }
 
 void far_stream(struct os_link *link, uint32_t ack_every)
 {
-    unsigned char *block = malloc(FAR_MESSAGE_MAX);
+    unsigned char *block = os_pages_new(FAR_MESSAGE_MAX, false);
     uint64_t came = 0;
     ptrdiff_t got = block == NULL ? 0 : 1;
 
@@ -33,7 +31,7 @@ void far_stream(struct os_link *link, uint32_t ack_every)
             if (!os_link_send(link, "t", 1))
                 got = 0;
     }
-    free(block);
+    os_pages_free(block, FAR_MESSAGE_MAX);
 }
 
 /* --- connections --- */

@@ -106,17 +106,13 @@ int os_cpus(int *ret_cpus, int max)
 
 bool os_pin(int cpu)
 {
-    size_t size = CPU_ALLOC_SIZE(OS_CPUS_MAX);
-    cpu_set_t *set;
-    bool pinned;
+    cpu_set_t set[OS_CPUS_MAX / CPU_SETSIZE]; /* no malloc: a helper pins itself too */
 
-    if (cpu < 0 || cpu >= OS_CPUS_MAX || (set = CPU_ALLOC(OS_CPUS_MAX)) == NULL)
+    if (cpu < 0 || cpu >= OS_CPUS_MAX)
         return false;
-    CPU_ZERO_S(size, set);
-    CPU_SET_S((size_t)cpu, size, set);
-    pinned = sched_setaffinity(0, size, set) == 0;
-    CPU_FREE(set);
-    return pinned;
+    CPU_ZERO_S(sizeof(set), set);
+    CPU_SET_S((size_t)cpu, sizeof(set), set);
+    return sched_setaffinity(0, sizeof(set), set) == 0;
 }
 
 /* --- memory --- */

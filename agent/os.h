@@ -66,7 +66,8 @@ void os_file_system(const char *path, char *ret_name, size_t size, bool *ret_mem
 
 /* --- helpers --- */
 /* A process of a benchmark; it dies with the process that started it. cpu -1: where the starter
- * is pinned. near is closed in the helper, far in the starter. */
+ * is pinned. near is closed in the helper, far in the starter. Where copies are threads, another
+ * one may have held a lock when the helper was forked: main uses no malloc, and no stdio. */
 struct os_helper;
 typedef void os_helper_main(struct os_link *link);
 struct os_helper *os_helper_start(os_helper_main *main, struct os_link *near_end,

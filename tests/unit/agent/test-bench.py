@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from client import Agent, equal, run_tests, true
+from client import PATIENCE, Agent, equal, run_tests, true
 
 AGENT, DEFINITIONS = sys.argv[1:3]
 CATALOGUE = {
@@ -156,6 +156,16 @@ def test_the_groups_by_hand():
             [AGENT, "run", "--samples", "1", group], stdout=-1, check=True, text=True
         ).stdout
         equal([line.split()[0] for line in out.splitlines()[1:]], wanted)
+
+
+def test_threads_with_helpers():
+    """A helper that one thread starts holds nothing of what another has open or locked."""
+    names = [name for name in CATALOGUE if name.startswith(("net.", "process.pipe-"))]
+    out = subprocess.run(
+        [AGENT, "run", "--plain", "--threads", "4", "--samples", "1", "--sample-time", "2ms", *names],
+        stdout=-1, check=True, text=True, timeout=PATIENCE,
+    ).stdout  # fmt: skip
+    equal(sorted({line.split()[0] for line in out.splitlines()[1:]}), sorted(names))
 
 
 if __name__ == "__main__":

@@ -135,6 +135,7 @@ def test_every_benchmark_of_a_peer():
             metrics = 6 if bench == "peer.tcp-messages" else 1
             equal(invoke(agent, bench, **peer), {"type": "done", "metrics": metrics, "samples": 2 * metrics}, bench)
         equal(invoke(agent, "peer.tcp-rr", copies=2, **peer)["samples"], 4)
+        equal(invoke(agent, "peer.connect", threads=2, **peer)["samples"], 4)
         agent.bye()
         until(lambda: not serve.processes(), "connections end with their benchmarks")
         equal(serve.end(), 0)
