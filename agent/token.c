@@ -10,8 +10,10 @@
 #include "wire.h"
 
 #define SHA_BLOCK 64
-#define MAGIC "vmp1" /* of an order: its kind, three zeros, its size */
 #define STREAM_SIZE_MAX ((uint32_t)1 << 30)
+
+/* An order begins with it; then its kind, three zeros, its size. */
+static const unsigned char magic[4] = {'v', 'm', 'p', '1'};
 
 bool token_new(struct token *ret_token)
 {
@@ -119,7 +121,7 @@ void token_write_hello(const struct token *token, const unsigned char nonce[TOKE
                        const struct far_order *order, unsigned char ret_hello[TOKEN_HELLO_SIZE])
 {
     memset(ret_hello, 0, TOKEN_HELLO_SIZE);
-    memcpy(ret_hello, MAGIC, 4);
+    memcpy(ret_hello, magic, sizeof(magic));
     ret_hello[4] = (unsigned char)order->work;
     wire_put_number(ret_hello + 8, order->size, 4);
     prove(token, nonce, ret_hello, ret_hello + TOKEN_ORDER_SIZE);
@@ -148,7 +150,7 @@ bool token_read_hello(const struct token *token, const unsigned char nonce[TOKEN
 
     prove(token, nonce, hello, proof);
     if (!wire_equal(proof, hello + TOKEN_ORDER_SIZE, FAR_PROOF_SIZE) ||
-        memcmp(hello, MAGIC, 4) != 0 || !is_order(&order))
+        memcmp(hello, magic, sizeof(magic)) != 0 || !is_order(&order))
         return false;
     *ret_order = order;
     return true;
