@@ -45,7 +45,8 @@ tests() {
     shift 2
     rm -f "$log"*.json
     echo "== $label"
-    meson test -C "$folder" --no-rebuild --logbase "$label" "$@" </dev/null || true
+    # A time-out is for what hangs, not for a machine that is slow (a later multiplier counts instead).
+    meson test -C "$folder" --no-rebuild --logbase "$label" --timeout-multiplier 4 "$@" </dev/null || true
     # With a wrapper meson adds its name.
     logs+=("$label=$(compgen -G "$log*.json" || echo "$log.json")")
 }
