@@ -135,6 +135,15 @@ load() {
     done
 }
 load ${MODULES_FIRST[*]}
+hostname micro
+case " \$faults " in
+*" noacpi "*) load virtio_blk virtio-rng ;;
+*)
+    load ${MODULES_LATER[*]}
+    acpid -l /dev/null -p /run/acpid.pid
+    ;;
+esac
+# Last: a guest that answers is at rest, and is not measured while it still boots.
 ip link set lo up
 case \$ip in
 static) ip=10.0.2.15/24,10.0.2.2 ;;
@@ -149,15 +158,6 @@ dhcp) udhcpc -i eth0 -b -t 20 -T 1 -A 1 -s /etc/udhcpc >/dev/null 2>&1 & ;;
     esac
     ;;
 esac
-hostname micro
-case " \$faults " in
-*" noacpi "*) load virtio_blk virtio-rng ;;
-*)
-    load ${MODULES_LATER[*]}
-    acpid -l /dev/null -p /run/acpid.pid
-    ;;
-esac
-# Last: a guest that answers is at rest, and is not measured while it still boots.
 case " \$faults " in
 *" nossh "*) ;;
 *) dropbear -E -r /etc/dropbear/host_key -s -j -k -W 1048576 -P /run/dropbear.pid 2>\$log ;;

@@ -12,8 +12,9 @@
 # waits for a second), so its luck depends on when the guest is up: one that takes 3.2 s is found at once, one of
 # 3.4 s a second later. So the guest of each pair boots slower by another part of 1.1 s, for all programs alike.
 #
-# The floor is what no program can save: the create call, create to the banner (seen by banner.py, which asks every
-# 120 ms), the agent's own work and the destroy call. Own time is total less floor.
+# The floor is what no program can save: the create call and the boot until the SSH server can be heard, the agent's own
+# work and the destroy call. When the server was there is seen in each boot itself, on the guest's console (ready.py),
+# since no two boots take equally long; how long its greeting takes, by a boot of its own. Own time is total less floor.
 #
 # usage: overhead.sh [BUILD] [PAIRS]
 # shellcheck source-path=SCRIPTDIR
@@ -32,19 +33,25 @@ by_script() { # $1: master or naive
     script_destroy
 }
 
-# When the guest really answers: for the floor.
+# How long the server takes for its greeting: for the floor.
 by_banner() {
-    python3 "$here/banner.py" "$port" virsh -q -c "$uri" create "$work/domain.xml" >>"$work/banner"
+    rm -f "$work/console.log"
+    virsh -q -c "$uri" create "$work/domain.xml" >/dev/null
+    python3 "$here/ready.py" "$work" "$port" | tail -n 1 >>"$work/greetings"
     virsh -q -c "$uri" destroy "$name" >/dev/null
 }
 
 timed() { # label command…
-    local label=$1 since until
+    local label=$1 since until watcher
     shift
+    find "$work" -name console.log -delete
+    python3 "$here/ready.py" "$work" >"$work/ready" &
+    watcher=$!
     since=$(date +%s%N)
     "$@"
     until=$(date +%s%N)
-    echo "$label $(((until - since) / 1000))" >>"$work/times"
+    wait "$watcher"
+    echo "$label $since $until $(cat "$work/ready")" >>"$work/times"
 }
 
 begin
@@ -58,6 +65,7 @@ for pair in $(seq "$pairs"); do
     by_banner
     echo "pair $pair of $pairs" >&2
 done
-sql "SELECT r.id, p.name, p.duration_ns FROM phase p JOIN run r ON r.id = p.run_id WHERE r.id > 1" >"$work/phases"
+sql "SELECT r.id, p.name, p.started_ns, p.duration_ns FROM phase p JOIN run r ON r.id = p.run_id WHERE r.id > 1" \
+    >"$work/phases"
 sql "SELECT run_id, prepare_ns, host_ns FROM invocation WHERE run_id > 1" >"$work/invocations"
-python3 "$here/overhead.py" "$work/times" "$work/phases" "$work/invocations" "$work/banner"
+python3 "$here/overhead.py" "$work/times" "$work/phases" "$work/invocations" "$work/greetings"
