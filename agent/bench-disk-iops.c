@@ -144,7 +144,7 @@ static bool open_lanes(struct bench_ctx *ctx)
     for (int i = 0; i < iops->depth; i++) {
         struct lane *lane = &iops->lanes[i];
 
-        lane->seed = (uint64_t)(ctx->copy * DEPTH_MAX + i);
+        lane->seed = (uint64_t)ctx->copy * DEPTH_MAX + (uint64_t)i;
         lane->data = iops->data + (size_t)i * SIZE_MAX_BYTES;
         lane->handle = os_file_open(iops->file.path, OS_FILE_DIRECT);
         if (lane->handle == OS_FILE_NONE)

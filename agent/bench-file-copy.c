@@ -71,11 +71,11 @@ static void copy_teardown(struct bench_ctx *ctx)
 #define COPY_BENCH(bytes, blocks)                                                                  \
     static bool copy_##bytes##_supported(struct bench_ctx *ctx)                                    \
     {                                                                                              \
-        return disk_has_room(ctx, 2 * (blocks * KIB + DISK_BLOCK));                                \
+        return disk_has_room(ctx, 2 * ((blocks)*KIB + DISK_BLOCK));                                \
     }                                                                                              \
     static bool copy_##bytes##_setup(struct bench_ctx *ctx)                                        \
     {                                                                                              \
-        return copy_setup(ctx, bytes, blocks * KIB);                                               \
+        return copy_setup(ctx, (bytes), (blocks)*KIB);                                             \
     }                                                                                              \
     extern const struct bench bench_file_copy_##bytes;                                             \
     const struct bench bench_file_copy_##bytes = {                                                 \
@@ -87,7 +87,7 @@ static void copy_teardown(struct bench_ctx *ctx)
         .summary = "copying a cached file of " #blocks " KiB by buffers of " #bytes " bytes",      \
         .os = "linux freebsd windows",                                                             \
         .revision = 1,                                                                             \
-        .amount = bytes,                                                                           \
+        .amount = (bytes),                                                                         \
         .needs_folder = true,                                                                      \
         .supported = copy_##bytes##_supported,                                                     \
         .setup = copy_##bytes##_setup,                                                             \
