@@ -29,7 +29,7 @@ static bool take_option(const char *option, const char *value, struct serve_opti
     snprintf(ret_reason, SERVE_REASON_MAX,
              "serve: not an option, or not a value for it: %.40s (an address is numeric, a port "
              "1..65535, a time as \"10m\")",
-             option);
+             option != NULL ? option : "");
     if (strcmp(option, "--address") == 0) {
         options->host = value;
         return value != NULL && os_address_parse(value, options->address.port, &options->address);
