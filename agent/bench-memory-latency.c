@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* memory.latency-*: a chase through one cycle over all cache lines of a buffer, in random order:
- * each address is known only when the load before has come back, and no prefetcher can guess it.
- * Beyond the reach of the TLB, the translation's misses are part of it (in a guest: nested ones).
- * memory.latency-seq-*: the same in the order of the addresses, which a prefetcher can guess. */
+/* memory.latency-*: a chase through one cycle over all cache lines of a buffer: each address is
+ * known only when the load before has come back. The order is that of LMbench's lat_mem_rd -t 64
+ * (lmbench-3.0-a9/src/lib_mem.c, thrash_initialize): each load is from another page, the pages in a
+ * random order that comes again, and from another line of it, whose number counts up with its bits
+ * reversed; no prefetcher can guess it. Beyond the reach of the TLB, the translation's misses are
+ * part of it (in a guest: nested ones). As there, pages are touched first in the order of the
+ * chase, which is how physical memory is laid out. Unlike there, each size has a buffer of its own,
+ * where lat_mem_rd strews the pages of a small range over its largest one; and the lines are linked
+ * in the order of the chase, so that what the caches hold at its begin is what they hold ever
+ * after, though the first sample does not go round a large cycle once. memory.latency-seq-*: the
+ * same in the order of the addresses, which a prefetcher can guess (lat_mem_rd with a stride of
+ * 64). */
 #include "bench.h"
 #include "os.h"
 
 #include <stdlib.h>
 
 #define LINE 64
+#define PAGE_LINES 64
 #define STEPS 16 /* loads in an iteration */
 
 struct chase {
@@ -17,28 +26,59 @@ struct chase {
     void *at; /* where the next iteration begins */
 };
 
-static size_t *line_at(const struct chase *chase, size_t index)
+static void **line_at(const struct chase *chase, size_t index)
 {
-    return (size_t *)(void *)((char *)chase->pages + index * LINE);
+    return (void **)(void *)((char *)chase->pages + index * LINE);
 }
 
-/* Sattolo's algorithm: a random permutation that is one cycle, so that the chase visits every line
- * before it comes round. First indices, then pointers, in the lines themselves. */
-static void chase_link(struct chase *chase, uint64_t seed)
+/* A random order of numbers below count; NULL: no memory. */
+static uint32_t *random_order(size_t count, uint64_t seed)
 {
-    size_t lines = chase->size / LINE;
+    uint32_t *order = malloc(count * sizeof(*order));
 
-    for (size_t i = 0; i < lines; i++)
-        *line_at(chase, i) = i;
-    for (size_t i = lines - 1; i > 0; i--) {
-        size_t j = (size_t)(bench_random(&seed) % i);
-        size_t kept = *line_at(chase, i);
-        *line_at(chase, i) = *line_at(chase, j);
-        *line_at(chase, j) = kept;
+    for (size_t i = 0; order != NULL && i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = count - 1; order != NULL && i > 0; i--) {
+        size_t j = (size_t)(bench_random(&seed) % (i + 1));
+        uint32_t kept = order[i];
+
+        order[i] = order[j];
+        order[j] = kept;
     }
-    for (size_t i = 0; i < lines; i++)
-        *(void **)(void *)line_at(chase, i) = line_at(chase, *line_at(chase, i));
-    chase->at = chase->pages;
+    return order;
+}
+
+/* The number of six bits, for the 64 lines of a page, with its bits in reverse. */
+static size_t reversed(size_t number)
+{
+    size_t bits = 0;
+
+    for (size_t bit = 1; bit < PAGE_LINES; bit *= 2)
+        bits = bits * 2 + (number & bit ? 1 : 0);
+    return bits;
+}
+
+static bool chase_link(struct chase *chase, uint64_t seed)
+{
+    size_t pages = chase->size / ((size_t)PAGE_LINES * LINE);
+    uint32_t *order = random_order(pages, seed);
+    void **before;
+
+    if (order == NULL)
+        return false;
+    chase->at = before = line_at(chase, order[0] * (size_t)PAGE_LINES);
+    for (size_t round = 0; round < PAGE_LINES; round++) {
+        for (size_t i = round == 0 ? 1 : 0; i < pages; i++) {
+            size_t line = reversed((i + round) % PAGE_LINES);
+            void **next = line_at(chase, order[i] * (size_t)PAGE_LINES + line);
+
+            *before = next;
+            before = next;
+        }
+    }
+    *before = chase->at;
+    free(order);
+    return true;
 }
 
 static void chase_link_in_order(struct chase *chase)
@@ -46,7 +86,7 @@ static void chase_link_in_order(struct chase *chase)
     size_t lines = chase->size / LINE;
 
     for (size_t i = 0; i < lines; i++)
-        *(void **)(void *)line_at(chase, i) = line_at(chase, (i + 1) % lines);
+        *line_at(chase, i) = line_at(chase, (i + 1) % lines);
     chase->at = chase->pages;
 }
 
@@ -63,9 +103,8 @@ static bool chase_setup(struct bench_ctx *ctx, size_t size, bool in_order)
         return bench_fail(ctx, "no memory for a buffer of %u KiB", (unsigned)(size >> 10));
     if (in_order)
         chase_link_in_order(chase);
-    else
-        chase_link(chase, 7 + (uint64_t)ctx->copy);
-    return true;
+    return in_order || chase_link(chase, 7 + (uint64_t)ctx->copy) ||
+           bench_fail(ctx, "no memory for the order of %u KiB", (unsigned)(size >> 10));
 }
 
 static bool chase_run(struct bench_ctx *ctx, uint64_t iterations)
@@ -112,7 +151,7 @@ static void chase_teardown(struct bench_ctx *ctx)
         .direction = "lower",                                                                      \
         .summary = "one dependent load " text,                                                     \
         .os = "linux freebsd windows",                                                             \
-        .revision = 1,                                                                             \
+        .revision = (in_order) ? 1 : 2,                                                            \
         .amount = STEPS,                                                                           \
         .supported = chase_##id##_supported,                                                       \
         .setup = chase_##id##_setup,                                                               \
