@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What Linux and FreeBSD share: processes, files, waiting. */
 #if !defined(_WIN32)
-#ifndef _GNU_SOURCE
+#if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* ppoll, POLLRDHUP, mkdtemp */
 #endif
 #include "os-net.h"
