@@ -42,10 +42,13 @@ static int run_agent_list(const Settings *settings, char **words, GError **error
         return VM_EXIT_ENVIRONMENT;
     table_column(table, "name", "benchmark", COLUMN_TEXT);
     table_column(table, "groups", "groups", COLUMN_TEXT);
+    table_rank(table, 1);
     table_column(table, "metric", "metric", COLUMN_TEXT);
     table_column(table, "unit", "unit", COLUMN_TEXT);
     table_column(table, "direction", "better", COLUMN_TEXT);
+    table_rank(table, 2);
     table_column(table, "os", "OS", COLUMN_TEXT);
+    table_rank(table, 3);
     table_column(table, "summary", "what it measures", COLUMN_TEXT);
     for (guint i = 0; i < catalogue->benches->len; i++)
         add_bench(table, g_ptr_array_index(catalogue->benches, i));
